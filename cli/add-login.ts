@@ -4,7 +4,6 @@ import { login, type LoginOptions } from './login.ts';
 const HELP = `For MCPServers with remoteAuth: the login is done once, by who runs this, and serves everybody who may call the server.
 vmcp status says who waits for one.`;
 
-/** Adds `vmcp login`. */
 export function addLogin({ program, deps, stop, finish }: Parts): void {
   program
     .command('login')

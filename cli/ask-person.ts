@@ -6,7 +6,6 @@ import { shownLine, writeRaw } from './shown-output.ts';
 
 type Terminal = Pick<Context, 'input' | 'err'>;
 
-/** Returns whether input and output are a terminal, so that a user can answer. */
 export const isAnswered = ({ input, err }: Terminal): boolean => input.isTTY === true && err.isTTY === true;
 
 const nowhere = (): Writable => new Writable({ write: (_part, _encoding, done) => done() });
@@ -19,10 +18,7 @@ const shownOn = (err: Output): Writable =>
     },
   });
 
-/**
- * Reads one line from the terminal. With `hidden`, the terminal does not show the input. Check `isAnswered` first.
- * @throws CliError when the user cancels
- */
+/** Hides the input if `hidden`. Check `isAnswered` first. @throws CliError when the user cancels */
 export function askPerson(question: string, { input, err }: Terminal, hidden = false): Promise<string> {
   return new Promise((resolve, reject) => {
     // readline echoes all input to its output. For hidden input, only the question is written.

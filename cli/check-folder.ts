@@ -26,16 +26,15 @@ import { placeIn } from './place-of-policy.ts';
 /** Placeholder for an identity that the first start creates. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
 
-/** The plan of a folder. Planning starts and writes nothing. */
+/** Planning starts no process and writes nothing. */
 interface CheckedFolder {
   folderContent: FolderContent;
   outcomes: Outcome[];
-  /** Problems in the files and in the resources as a whole. */
   problems: Problem[];
   warnings: Problem[];
 }
 
-/** Loads the resources of a folder, with file names relative to the working directory. @throws CliError when the folder has no resources */
+/** Returns file names relative to the working directory. @throws CliError when the folder has no resources */
 export function loadFolder(folder: string): FolderContent {
   try {
     const files = listManifestFiles(folder);
@@ -49,12 +48,12 @@ export function loadFolder(folder: string): FolderContent {
   }
 }
 
-/** Returns the API group of the manifests. All manifests of a folder belong to one installation. */
+/** All manifests of a folder belong to one installation. */
 export function apiGroupOf({ manifests: [first] }: Pick<FolderContent, 'manifests'>): string {
   return first?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
 }
 
-/** Plans every resource of a snapshot. The plan uses only the names of secrets, so no output depends on a value. */
+/** The plan uses only the names of secrets, so no output depends on a value. */
 function planAll(folderContent: FolderContent, { state, containerEngine }: Context): Outcome[] {
   const { servers, backends } = applicantsOf(folderContent);
   const known = {
@@ -86,7 +85,6 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
   return (status?.conditions ?? []).filter(fits);
 }
 
-/** Condition types that count as problems. */
 const PROBLEMS = ['Stalled', 'Waiting', 'ProviderOutOfService'];
 
 /** In a cluster each MCPServer has a Service of its own, so equal `proxyPort`s conflict on one machine only. */
@@ -102,7 +100,7 @@ const isWarning = (condition: Condition): boolean =>
 
 type Said = Pick<Condition, 'reason' | 'message'>;
 
-/** Splits a condition that reports several problems. Each provider out of service has its own reason. */
+/** Each provider out of service has its own reason. */
 function sayEach({ type, reason, message }: Condition): Said[] {
   if (type === 'ProviderOutOfService') {
     return message.split(/; (?=(?:\w+: )?\w+\.upstreamProviders\[)/).map((each) => withOwnReason(each, reason));
@@ -115,13 +113,12 @@ function withOwnReason(text: string, reason: string): Said {
   return { reason: own, message };
 }
 
-/** Removes the resource name from a message, because the caller prints the name before the message. */
+/** The caller prints the name before the message. */
 function withoutName(message: string, { kind, name }: ResourceKey): string {
   const named = `${kind} "${name}" `;
   return message.startsWith(named) ? message.slice(named.length) : message;
 }
 
-/** Adds the secrets stored on this machine. The plan uses only their names. */
 async function withSecrets(folderContent: FolderContent, context: Context): Promise<FolderContent> {
   const stored = new StoredSecrets(new LocalSecrets(context), systemClock);
   try {
@@ -132,12 +129,11 @@ async function withSecrets(folderContent: FolderContent, context: Context): Prom
   }
 }
 
-/** Reads and plans a folder. */
 export function checkFolder(folder: string, context: Context): Promise<CheckedFolder> {
   return checkFolderContent(loadFolder(folder), folder, context);
 }
 
-/** Plans a snapshot for this machine or for a cluster. `whole` names the snapshot in problems that belong to no file. */
+/** `whole` names the snapshot in problems that belong to no file. */
 export async function checkFolderContent(
   read: FolderContent,
   whole: string,
@@ -177,13 +173,12 @@ export async function checkFolderContent(
   };
 }
 
-/** Returns a path relative to the working directory if the path is below it. */
 export function shownPath(file: string): string {
   const seen = relative('', resolve(file));
   return seen.startsWith('..') ? file : seen;
 }
 
-/** Formats a problem as `file:line:column: field: message`. Editors and compilers parse this format; the column is optional. */
+/** Editors and compilers parse `file:line:column: field: message`; the column is optional. */
 export function printProblem({ file, line, column, path, message }: Problem): string {
   const place = column === undefined ? `${line}` : `${line}:${column}`;
   return `${shownPath(file)}:${place}: ${path === '' ? '' : `${path}: `}${message}`;

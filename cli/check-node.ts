@@ -1,7 +1,7 @@
-/** The minimum Node version; `package.json` has the same one. */
+/** `package.json` has the same one. */
 const OLDEST = [22, 19] as const;
 
-/** Returns the message for an unsupported Node version, else undefined. `version` has the form of `process.versions.node`. */
+/** `version` has the form of `process.versions.node`. */
 export function faultOfNode(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return undefined;

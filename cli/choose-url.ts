@@ -6,19 +6,18 @@ import { isCluster, type PlaceOptions } from './management/target.ts';
 import { chooseServer } from './status.ts';
 import { type ServerSummary, shownName } from './summarise-status.ts';
 
-/** Host names that only pods can resolve. */
+/** Only pods can resolve these host names. */
 const INSIDE = /^([^.]+)\.([^.]+)\.svc(\.|$)/;
 
-/** Returns whether only the pods of a cluster can reach a URL. */
 export const isInside = (url: string): boolean => INSIDE.test(URL.parse(url)?.hostname ?? '');
 
-/** Verifies that an argument is a URL. @throws CliError */
+/** @throws CliError */
 export function checkUrl(url: string): string {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   throw new CliError(EXIT_CODES.usage, `"${url}" is no URL: write for example https://mcp.example.com/mcp`);
 }
 
-/** Returns the URL of an endpoint for clients on this machine. @throws CliError when it has no URL yet, or one that only pods reach */
+/** @throws CliError when the endpoint has no URL yet, or one that only pods reach */
 export function urlOf(server: ServerSummary, options: PlaceOptions, { typed }: Context): string {
   const { kind, name, endpoint } = server;
   const shown = kind === 'MCPServer' ? shownName(server) : `VirtualMCPServer "${name}"`;
@@ -36,13 +35,12 @@ export function urlOf(server: ServerSummary, options: PlaceOptions, { typed }: C
   );
 }
 
-/** Selects an endpoint when the user passes no URL. */
 export interface EndpointOptions extends PlaceOptions {
   /** Name of a VirtualMCPServer; default: the first one. */
   server?: string;
 }
 
-/** Returns the given URL, or the URL of the selected endpoint in the cluster or on this machine. @throws CliError */
+/** Prefers the given URL. @throws CliError */
 export async function chooseUrl(
   typed: string | undefined,
   options: EndpointOptions,

@@ -100,7 +100,6 @@ function addDoctor({ program, deps, finish }: Parts): void {
     });
 }
 
-/** Adds the commands that use an endpoint as a client. */
 export function addClientCommands(parts: Parts): void {
   for (const add of [addTry, addConnect, addDoctor]) add(parts);
 }

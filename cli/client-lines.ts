@@ -2,7 +2,6 @@ import { CLIENTS } from '#management/clients/files/clients';
 import type { Context } from './context.ts';
 import { EDITORS } from '#management/clients/files/edit-config';
 
-/** Returns lines to paste into client configurations. `name` is the name of the server in the client. */
 export function printClientLines(name: string, url: string, { typed }: Pick<Context, 'typed'>): string[] {
   return CLIENTS.flatMap(({ id, name: client, command, format, table, entry }) => {
     const text = command?.(name, url) ?? EDITORS[format].print(table, name, entry(name, url));

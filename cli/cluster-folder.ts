@@ -4,9 +4,7 @@ import type { ClusterFacts, Manifest } from '#operator/snapshot';
 import { apiGroupOf, loadFolder, printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 
-/** Options to check a folder as the operator of a cluster does. */
 export interface ClusterOptions {
-  /** Namespace of resources that name none. */
   namespace: string;
   runtimeImage: string;
   stdioAttach: boolean;
@@ -19,12 +17,11 @@ export interface ClusterOptions {
 /** Namespace of resources in files that name none. */
 const UNNAMED = 'default';
 
-/** The resources of a folder, each with its namespace. */
 export interface ClusterFolder extends Written {
   manifests: Manifest[];
   configMaps: Map<string, Record<string, string>>;
   apiGroup: string;
-  /** Whether the files have errors, which are already printed. */
+  /** The errors are already printed. */
   wrong: boolean;
 }
 
@@ -42,7 +39,6 @@ function inNamespace({ manifests, configMaps }: FolderContent, namespace: string
   };
 }
 
-/** Reads a folder for a cluster, and prints the errors in its files. */
 export function readClusterFolder(folder: string, namespace: string, context: Context): ClusterFolder {
   const folderContent = loadFolder(folder);
   for (const problem of folderContent.problems) context.err.write(`${printProblem(problem)}\n`);
@@ -51,7 +47,6 @@ export function readClusterFolder(folder: string, namespace: string, context: Co
   return { ...inNamespace(folderContent, namespace), apiGroup, wrong: folderContent.problems.length > 0 };
 }
 
-/** Returns the facts that an operator with these settings has about its cluster. */
 export function factsOf(options: Omit<ClusterOptions, 'namespace'>): ClusterFacts {
   const { runtimeImage, stdioAttach, allowHostPaths, imagePullSecret: imagePullSecrets } = options;
   const { podAnnotation: podAnnotations, sidecarsOf } = options;

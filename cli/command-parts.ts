@@ -4,13 +4,11 @@ import { locateState } from '#local/state-folder';
 import type { Context, RecordFormat } from './context.ts';
 import { quoted } from './name-program.ts';
 
-/** The context without the fields that options decide. */
 export type CommandDeps = Omit<Context, 'state' | 'typed'>;
 
 export const folderArgument = (): Argument =>
   new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
 
-/** Returns the argument for files, folders or standard input. */
 export const manifestsArgument = (): Argument =>
   new Argument('[path...]', 'folder with *.yaml manifests, file, or - for standard input').default(
     ['.'],
@@ -27,7 +25,7 @@ function readDuration(text: string): number {
   return millisecondsOf(text);
 }
 
-/** Returns an option for a timeout. `usual` is the default with its unit. */
+/** `usual` is the default with its unit. */
 export const timeoutOption = (description: string, usual: string): Option =>
   new Option('--timeout <duration>', description).argParser(readDuration).default(readDuration(usual), usual);
 
@@ -38,7 +36,6 @@ export function readCount(text: string): number {
 
 export const output = (...choices: RecordFormat[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
-/** Adds the options of every list command: `--watch` and the output format. */
 export const listOptions = (command: Command): Command =>
   command
     .option('-w, --watch', 'go on, and show what changes', false)
@@ -46,11 +43,10 @@ export const listOptions = (command: Command): Command =>
 export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
-/** Formats example lines for a shell. The examples call the program vmcp. */
+/** The examples call the program vmcp. */
 export const examples = ({ program }: CommandDeps, ...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => program)}`).join('\n')}`;
 
-/** Dependencies of the functions that add a command. */
 export interface Parts {
   program: Command;
   deps: CommandDeps;
@@ -62,7 +58,7 @@ export interface StateOptions {
   state: string;
 }
 
-/** The location options that a suggested command has to repeat. */
+/** A suggested command has to repeat these options. */
 interface Where extends StateOptions {
   kubeconfig?: string | undefined;
   context?: string | undefined;

@@ -11,7 +11,6 @@ export type Shell = (typeof SHELLS)[number];
 
 const SCRIPTS: Record<Shell, (commands: readonly CommandWords[]) => string> = { bash, zsh, fish };
 
-/** Prints the completion script of a shell: commands, options and the names of running resources. */
 export function completion(shell: Shell, program: Command, { out }: { out: Output }): number {
   out.write(SCRIPTS[shell](wordsOf(program)));
   return EXIT_CODES.ok;

@@ -5,9 +5,7 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 
 export const yesOption = (): Option => new Option('-y, --yes', 'do it without asking').default(false);
 
-/**
- * Asks the user to confirm an irreversible action. @throws CliError when the answer is not yes, or without a terminal and without `--yes`
- */
+/** @throws CliError when the answer is not yes, or without a terminal and without `--yes` */
 export async function confirm(what: string, { yes }: { yes: boolean }, context: Context): Promise<void> {
   if (yes) return;
   if (!isAnswered(context))

@@ -19,7 +19,7 @@ export interface DiffOptions extends ClusterOptions {
 
 const idOf = ({ kind, metadata: { namespace, name } }: Manifest) => keyText({ kind, namespace, name });
 
-/** Returns a resource as the API server would store it. Metadata that other writers added remains. */
+/** Keeps metadata that other writers added. */
 function merged(written: Manifest, live: Manifest | undefined): Manifest {
   if (!live) return written;
   const { labels, annotations } = live.metadata;
@@ -31,14 +31,12 @@ function merged(written: Manifest, live: Manifest | undefined): Manifest {
   return { ...written, metadata };
 }
 
-/** Returns the cluster's resources after an apply of the folder. Resources outside the folder do not change. */
 function applied(folder: Written, live: Written): Written {
   const standing = new Map(live.manifests.map((manifest) => [idOf(manifest), manifest]));
   for (const manifest of folder.manifests) standing.set(idOf(manifest), merged(manifest, standing.get(idOf(manifest))));
   return { manifests: [...standing.values()], configMaps: new Map([...live.configMaps, ...folder.configMaps]) };
 }
 
-/** Returns the resources and the objects that the operator derives from them. */
 function rendered(written: Written, apiGroup: string, facts: ClusterFacts): KubeObject[] {
   const resources = written.manifests.map(({ apiVersion, kind, metadata, spec }) => ({
     apiVersion,
@@ -66,11 +64,7 @@ function printChanges(changes: Change[], context: Context): void {
   }
 }
 
-/**
- * Prints the changes that applying a folder would make, in resources and in the operator's objects. Reads resources and ConfigMaps, never
- * a Secret, and writes nothing. Returns exit code 1 if there are differences.
- * @throws CliError when the cluster does not answer, or does not let this account read
- */
+/** Reads no Secret and writes nothing. Exit code 1 means differences. @throws CliError when the cluster does not answer or refuses */
 export async function diff(folder: string, options: DiffOptions, context: Context): Promise<number> {
   const connection = connectCluster(options);
   const api = new KubeApi(connection);

@@ -7,10 +7,10 @@ import { isRunning } from '#local/process-identity';
 import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
-/** Milliseconds for `vmcp up` to end its children. Afterwards it is killed together with them. */
+/** Milliseconds for a clean end. Afterwards `vmcp up` is killed with its children. */
 const PATIENCE = 6000;
 
-/** Stops what runs on this state folder, and leftover processes of a killed `vmcp up`. Idempotent. */
+/** Ends leftover processes of a killed `vmcp up`, too. Idempotent. */
 export async function down({ state, out, environment }: Context): Promise<number> {
   const lock = readLock(state);
   if (lock) {

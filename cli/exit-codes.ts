@@ -1,21 +1,16 @@
-/** Exit codes of the commands; `vmcp --help` prints this table. */
+/** `vmcp --help` prints this table. */
 export const EXIT_CODES = {
   ok: 0,
   /** A manifest is invalid, or a checked endpoint has errors. */
   input: 1,
-  /** The command line is invalid. */
   usage: 2,
-  /** Nothing runs here, or it does not serve yet. */
   notRunning: 3,
-  /** A server already runs here. */
   alreadyRunning: 4,
   /** Another failure: a file cannot be written, or an identity provider refuses. */
   failed: 5,
-  /** The named object does not exist. */
   notFound: 6,
   /** The object exists already, has changed meanwhile, or belongs to another owner. */
   conflict: 7,
-  /** The caller lacks the permission. */
   forbidden: 8,
 } as const;
 
@@ -30,7 +25,7 @@ export const EXIT_CODE_HELP = `Exit codes:
   7  it is there already, has changed meanwhile, or belongs to somebody else
   8  not allowed`;
 
-/** Ends the command with a message for the user and an exit code for scripts. */
+/** The message is for the user, the exit code for scripts. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;

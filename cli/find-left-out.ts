@@ -2,14 +2,12 @@ import type { Problem, Source } from '#local/resource';
 import type { Outcome } from '#operator/plan/outcome';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 
-/** Returns the source of a resource by its key. */
 export type FindSource = (key: string) => Source | undefined;
 
-/** Returns the place in a source that a message about a resource refers to. */
 export type PlaceIn = (source: Source, key: ResourceKey, message: string) => Place;
 export type Place = Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** Returns the line of the field at the start of a message, or of its nearest written parent, else of the resource. */
+/** Falls back to the nearest written parent, then the resource. */
 export function lineIn({ line, lineOf }: Source, message: string): number {
   const field = /^(?:spec\.)?([a-z]\w*(?:(?:\.\w+|\[\d+\])+|(?=: )))/.exec(message)?.[1];
   const path = ['spec', ...(field?.match(/\w+/g) ?? [])];
@@ -23,14 +21,10 @@ export function lineIn({ line, lineOf }: Source, message: string): number {
 interface Blamed extends Place {
   readonly key: ResourceKey;
   readonly source: Source;
-  /** The problem of the backend. */
   readonly said: string;
 }
 
-/**
- * Attributes a message to another resource that it names, to a field of the server, or to the backend. A backend is at fault if it names
- * a credential that does not exist, for example.
- */
+/** Prefers another resource that the message names, then a field of the server, then the backend. */
 function blame(
   message: string,
   backend: string,
@@ -61,7 +55,7 @@ function blame(
 const lineOf = ({ lineOf: find }: Source, field: string | undefined): number | undefined =>
   field === undefined ? undefined : find(['spec', field]);
 
-/** Returns the reasons why backends are not served, each once and at its source. Omits the problems in `told`. */
+/** Returns each reason once and at its source. Omits the problems in `told`. */
 export function findLeftOut(
   outcomes: readonly Outcome[],
   sourceOf: FindSource,

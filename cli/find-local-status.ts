@@ -3,10 +3,7 @@ import { checkNamesCluster, isCluster, type PlaceOptions } from './management/ta
 import { runningStatus } from './running-status.ts';
 import type { ShownStatus } from './summarise-status.ts';
 
-/**
- * Returns the endpoints of the cluster that the options name, else those that run here. @throws CliError without a running or readable
- * source
- */
+/** Prefers the cluster that the options name. @throws CliError without a running or readable source */
 export async function findLocalStatus(options: PlaceOptions, context: Context): Promise<ShownStatus> {
   checkNamesCluster(options);
   if (isCluster(options)) {

@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { readGiven } from './read-given.ts';
 
-/** Bytes of standard input. */
+/** Bytes. */
 const LONGEST_INPUT = 32 * 1024 * 1024;
 
 async function readPath(path: string, context: Pick<Context, 'input'>): Promise<ManifestFile[]> {
@@ -23,7 +23,7 @@ async function readPath(path: string, context: Pick<Context, 'input'>): Promise<
   throw new CliError(EXIT_CODES.input, `${path} holds no *.yaml file: name another folder`);
 }
 
-/** Reads the resources of folders, files and standard input (`-`) as one snapshot. A file that is named twice counts once. */
+/** `-` means standard input. A file that is named twice counts once. */
 export async function loadManifests(paths: string[], context: Pick<Context, 'input'>): Promise<FolderContent> {
   const files = new Map<string, ManifestFile>();
   for (const path of paths) for (const file of await readPath(path, context)) files.set(file.file, file);

@@ -6,9 +6,9 @@ import { runningStatus } from './running-status.ts';
 import { type ServerSummary, serversOf } from './summarise-status.ts';
 
 export interface LoginOptions {
-  /** False: print the URL only. */
+  /** False prints the URL only. */
   browser: boolean;
-  /** Milliseconds for the login. */
+  /** Milliseconds. */
   timeout: number;
 }
 
@@ -16,7 +16,7 @@ const LOOK_EVERY = 300;
 
 type Backend = ServerSummary['backends'][number];
 
-/** Returns the backends at which vmcp logs in, each once. Endpoints that share a backend share its login. */
+/** Returns each backend once: endpoints that share a backend share its login. */
 function backendsOf(context: Context): Map<string, Backend> {
   const all = serversOf(runningStatus(context)).flatMap(({ backends }) => backends);
   const found = new Map<string, Backend>();
@@ -25,7 +25,7 @@ function backendsOf(context: Context): Map<string, Backend> {
   return found;
 }
 
-/** Returns the named backend, or the only one that waits for a login. */
+/** Without a name, chooses the only backend that waits for a login. */
 function choose(name: string | undefined, context: Context): Backend | undefined {
   const backends = backendsOf(context);
   const waiting = [...backends.values()].filter(({ loginUrl }) => loginUrl !== null);
@@ -40,7 +40,6 @@ function choose(name: string | undefined, context: Context): Backend | undefined
   throw new CliError(EXIT_CODES.input, `several wait for a login (${names}): name one`);
 }
 
-/** Logs in at a remote server with the user's browser. Returns the exit code. */
 export async function login(
   name: string | undefined,
   { browser, timeout }: LoginOptions,

@@ -13,10 +13,9 @@ import { serversOf } from './summarise-status.ts';
 const LOOK = 300;
 const ALL = 1_000_000;
 
-/** The audit log. It is not meant for reading; see its page. */
+/** The audit log is not meant for reading; see its page. */
 const AUDIT = 'management-audit';
 
-/** Returns the names of all logs: of `vmcp` itself and of its children. */
 function logNames(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -24,10 +23,7 @@ function logNames(folder: string): string[] {
     .sort();
 }
 
-/**
- * Returns the logs of a name: a workload's program and own endpoint, the runtime of a VirtualMCPServer, or the log of that name. Without
- * a name, it returns all logs.
- */
+/** A name is a workload, a VirtualMCPServer or a log; without one, all logs are meant. */
 function meant(name: string | undefined, names: readonly string[]): string[] {
   if (name === undefined) return names.filter((one) => one !== AUDIT);
   const kinds = ['VirtualMCPServer', 'MCPServer'] as const;
@@ -35,13 +31,12 @@ function meant(name: string | undefined, names: readonly string[]): string[] {
   return names.includes(name) ? [name] : names.filter((one) => children.includes(one));
 }
 
-/** Returns the names of all workloads that local servers offer. */
 function workloadsIn(state: Context['state']): string[] {
   const localStatus = readLocalStatus(state);
   return localStatus ? serversOf(localStatus).flatMap(({ backends }) => backends.map(({ name }) => name)) : [];
 }
 
-/** Returns the logs for a stdio program. Its lines are in the logs of the servers that offer it. */
+/** The lines of a stdio program are in the logs of the servers that offer it. */
 function meantInside(name: string, state: Context['state'], names: readonly string[]): string[] {
   const localStatus = readLocalStatus(state);
   const servers = localStatus
@@ -51,7 +46,7 @@ function meantInside(name: string, state: Context['state'], names: readonly stri
   return names.filter((one) => children.includes(one));
 }
 
-/** Verifies that a log has lines about the workload. @throws CliError */
+/** @throws CliError */
 function checkInside(name: string, names: readonly string[], state: Context['state']): void {
   if (meantInside(name, state, names).length > 0) return;
   const known = [...new Set([...workloadsIn(state), ...names])].join(', ');
@@ -64,7 +59,7 @@ const isAbout = (name: string) => {
   return (line: string): boolean => line.includes(field);
 };
 
-/** Prints complete lines as they are appended, until `signal` aborts. A new log is printed from its start. */
+/** Prints complete lines only, until `signal` aborts; a new log from its start. */
 async function follow(
   paths: () => Map<string, string>,
   seen: Map<string, number>,
@@ -86,7 +81,7 @@ export interface LogOptions {
   lines: number;
 }
 
-/** Prints the last lines of one log or of all logs. With several logs, each line begins with the log name. */
+/** With several logs, each line begins with the log name. */
 export async function logs(
   name: string | undefined,
   { follow: goOn, lines }: LogOptions,

@@ -3,7 +3,6 @@ import { delimiter, dirname, join } from 'node:path';
 
 const OF_A_PROJECT = join('node_modules', '.bin');
 
-/** Quotes a word for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -17,10 +16,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/**
- * Returns the command that starts this program in `directory`: its name if it is on the shell's PATH, npx if npx started it, else its
- * path. The PATH entries that npm adds for its scripts do not count; exported ones do.
- */
+/** Returns its name if on the shell's PATH, npx if npx started it, else its path. PATH entries that npm adds do not count. */
 export function nameProgram(environment: NodeJS.ProcessEnv, directory: string, entry: string): string {
   const isScript = environment.npm_command !== undefined;
   const path = (environment.PATH ?? '').split(delimiter);

@@ -4,13 +4,11 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { quoted } from './name-program.ts';
 
-/** Returns the command that restarts the last folder; undefined if none ran. */
 export function startAgain({ state, typed }: Pick<Context, 'state' | 'typed'>): string | undefined {
   const last = readIfThere(state.lastFolder);
   return last === undefined ? undefined : typed(`up ${quoted(shownPath(last))}`);
 }
 
-/** Returns the error for an idle state folder, with the command to start a server. `more`: further suggestions. */
 export function nothingRuns(context: Pick<Context, 'state' | 'typed'>, more = ''): CliError {
   const { state, typed } = context;
   const again = startAgain(context);

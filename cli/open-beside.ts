@@ -6,7 +6,6 @@ import type { LocalSecrets } from '#management/secrets/local-secrets';
 import { systemClock } from '#operator/queue';
 import type { Context } from './context.ts';
 
-/** Starts the services beside a folder's resources: the management API and the configuration files of registered clients. */
 export async function openBeside(statusFile: LocalStatusFile, context: Context, secrets: LocalSecrets) {
   const { state, environment, err } = context;
   const folder = readLock(state)?.folder ?? '';

@@ -3,7 +3,7 @@ import { type OpenManagement, openLocalManagement } from '#management/local/open
 import type { LocalSecrets } from '#management/secrets/local-secrets';
 import type { Context } from './context.ts';
 
-/** Starts the management API of `vmcp up`. A failure is printed, and the endpoints serve without the API. */
+/** Prints a failure; the endpoints then serve without the API. */
 export async function openManagement(
   { state, version, environment, err }: Context,
   secrets: LocalSecrets,

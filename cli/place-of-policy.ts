@@ -11,7 +11,6 @@ const POLICY_ERROR = new RegExp(FIELD + CONFIG_MAP + POLICY);
 
 type Resources = Pick<FolderContent, 'sources' | 'configMaps'>;
 
-/** A position in the text of a policy. */
 interface PolicyError {
   readonly path: string[];
   readonly configMap: { readonly name: string; readonly key: string } | undefined;
@@ -30,7 +29,7 @@ function readPolicyError(message: string): PolicyError | undefined {
   };
 }
 
-/** Returns the place of an error inside a policy. For other messages, it returns the line of the field that the message names. */
+/** Falls back to the line of the field that the message names. */
 export function placeIn(source: Source, { namespace }: ResourceKey, message: string, resources: Resources): Place {
   const error = readPolicyError(message);
   const found = error && (error.configMap ? inConfigMap(error, namespace, resources) : inSpec(error, source));
@@ -55,7 +54,7 @@ function inConfigMap(
   return owner && found && { file: owner.file, ...found };
 }
 
-/** Returns the position in a block of policies, or in a document whose member `cedar` holds them. */
+/** A document's member `cedar` may hold the policies. */
 function positionIn(text: string, policy: PolicyError['policy'], within: Position): Position | undefined {
   const [block] = readYamlDocuments({ file: '', text }).documents;
   return block?.positionOf(policy, within) ?? block?.positionOf(['cedar', ...policy], within);

@@ -3,22 +3,16 @@ import { printObject } from './print-object.ts';
 import { printTable } from './print-table.ts';
 import { shownLine } from './shown-output.ts';
 
-/** Display settings for one kind of record. */
 export interface Listing<T> {
-  /** Column headers. */
   columns: readonly string[];
   row: (record: T) => readonly string[];
   name: (record: T) => string;
-  /** Unique key of a record, for lists with duplicate names. */
+  /** Unique key, for lists with duplicate names. */
   id?: (record: T) => string;
-  /** Message for an empty list, with a suggested command. */
   none: (typed: Context['typed']) => string;
 }
 
-/**
- * Prints a list: as a table, as an array of API records, or as names. An empty list prints a message to the user, and an empty list to
- * programs.
- */
+/** Prints a message for an empty list to the user, and an empty list to programs. */
 export function printRecords<T>(
   records: readonly T[],
   listing: Listing<T>,
@@ -31,13 +25,11 @@ export function printRecords<T>(
   else out.write(`${tableOf(records, listing).join('\n')}\n`);
 }
 
-/** Returns the lines of a table with its header. */
 export function tableOf<T>(records: readonly T[], listing: Pick<Listing<T>, 'columns' | 'row'>): string[] {
   return printTable([[...listing.columns], ...records.map((record) => cellsOf(record, listing))]);
 }
 
-/** Replaces an empty cell by a dash, because an empty cell looks like a missing column. */
+/** An empty cell looks like a missing column. */
 const cellOf = (text: string): string => shownLine(text) || '-';
 
-/** Returns the cells of a row, escaped for a terminal. */
 export const cellsOf = <T>(record: T, { row }: Pick<Listing<T>, 'row'>): string[] => row(record).map(cellOf);

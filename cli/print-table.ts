@@ -1,4 +1,3 @@
-/** Returns rows as lines with aligned columns, two spaces apart. */
 export function printTable(rows: string[][]): string[] {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));

@@ -204,14 +204,12 @@ function addRest({ program, deps, finish }: Parts): void {
     .action((shell: Shell) => finish(completion(shell, program, deps)));
 }
 
-/** Commands about management API records. */
 const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills, addPurge];
 
 /** Omits defaults of false, undefined or empty from the help. */
 const describeOption = (option: Option): string =>
   new Help().optionDescription(option).replace(/ \(default: (?:false|\[\]|"")\)$/, '');
 
-/** Creates the whole command without parsing arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const { deps } = parts;
   const { out, err, version } = deps;
@@ -256,7 +254,7 @@ function reportFailure(problem: unknown, { err }: CommandDeps): number {
   return problem instanceof CliError ? problem.exitCode : EXIT_CODES.failed;
 }
 
-/** Runs one command line. `stop` ends long-running commands. Returns the exit code; never throws. */
+/** Ends long-running commands on `stop`. Returns the exit code; never throws. */
 export async function runCommand(args: string[], given: CommandDeps, stop: AbortSignal): Promise<number> {
   const deps = { ...given, out: shownOutput(given.out), err: shownOutput(given.err) };
   let code: number = EXIT_CODES.ok;

@@ -3,10 +3,7 @@ import { codeOf } from '#lib/files/code-of';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 
-/**
- * Returns the text of a file, or of standard input for `-`, up to `longest` bytes.
- * @throws CliError that names the file, never its content
- */
+/** `-` means standard input. @throws CliError that names the file, never its content */
 export async function readGiven(file: string, longest: number, { input }: Pick<Context, 'input'>): Promise<string> {
   const where = file === '-' ? 'standard input' : file;
   const parts: Buffer[] = [];
@@ -26,5 +23,4 @@ export async function readGiven(file: string, longest: number, { input }: Pick<C
   return Buffer.concat(parts, length).toString();
 }
 
-/** Removes the line break at the end. */
 export const withoutLineBreak = (text: string): string => text.replace(/\r?\n$/, '');

@@ -5,7 +5,6 @@ import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { printObject } from './print-object.ts';
 
-/** Returns the problems of a resource, one a line. */
 export function troublesOf({ key, status }: Outcome): string[] {
   const place = `${key.kind} ${key.namespace}/${key.name}`;
   const stopped = (status?.conditions ?? []).filter(
@@ -18,7 +17,6 @@ export function troublesOf({ key, status }: Outcome): string[] {
   ];
 }
 
-/** Prints all objects that the operator of a cluster would apply. Returns the exit code. */
 export function renderCluster(
   folder: string,
   format: 'json' | 'yaml',

@@ -25,7 +25,6 @@ function renderOne({ key, rendered, children }: Outcome): Record<string, unknown
   ];
 }
 
-/** Prints the configuration that `vmcp up` would run, without secrets. Returns the exit code. */
 export async function render(folder: string, format: 'json' | 'yaml', context: Context): Promise<number> {
   const { outcomes, problems } = await checkFolder(folder, context);
   for (const problem of problems) context.err.write(`${printProblem(problem)}\n`);

@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { nothingRuns, startAgain } from './nothing-runs.ts';
 
-/** Returns the report of the running `vmcp up`. @throws CliError when none runs */
+/** @throws CliError when no `vmcp up` runs */
 export function runningStatus(context: Context): LocalStatus {
   const { state, typed } = context;
   try {

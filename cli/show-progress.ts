@@ -4,13 +4,9 @@ import { shownLine, writeRaw } from './shown-output.ts';
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME = 100;
 
-/** Sets the text of the awaited step. */
 export type Say = (text: string) => void;
 
-/**
- * Shows the current step and its seconds on a terminal, and removes it afterwards. Prints nothing elsewhere, because script logs hold
- * results only.
- */
+/** Prints nothing outside a terminal, because script logs hold results only. */
 export async function showProgress<T>(
   text: string,
   { err }: Pick<Context, 'err'>,

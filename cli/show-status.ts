@@ -4,10 +4,8 @@ import { printProblem } from './check-folder.ts';
 import { shownText, writeRaw } from './shown-output.ts';
 import { printLocalStatus, remarksOf, serversOf, shownName } from './summarise-status.ts';
 
-/** Shows each new status; `above` stays above it. */
 export type ShowStatus = (localStatus: LocalStatus, above?: string[]) => void;
 
-/** Redraws a table in place on a terminal. */
 export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowStatus {
   let height = 0;
   return (localStatus, above = []) => {
@@ -22,7 +20,6 @@ export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowSta
   };
 }
 
-/** Returns the facts of a status by subject. */
 function factsOf(localStatus: LocalStatus): Map<string, string> {
   const facts = new Map<string, string>();
   for (const problem of localStatus.problems) facts.set(printProblem(problem), printProblem(problem));
@@ -47,7 +44,6 @@ function factsOf(localStatus: LocalStatus): Map<string, string> {
   return facts;
 }
 
-/** Prints a line for each change: for files and pipes. */
 export function plainLines(out: Output): ShowStatus {
   let shown = new Map<string, string>();
   return (localStatus, above = []) => {

@@ -13,7 +13,7 @@ export const shownText = (text: string): string => text.replaceAll(ACTED_ON, esc
 /** Like `shownText`, on one line with single spaces. */
 export const shownLine = (text: string): string => shownText(text.replaceAll(/\s+/g, ' ').trim());
 
-/** Wraps an output so that no printed text controls the terminal. */
+/** Escapes printed text, so that it cannot control the terminal. */
 export function shownOutput(stream: Output): Output {
   return {
     write: (text) => stream.write(shownText(text)),
@@ -27,13 +27,12 @@ export function shownOutput(stream: Output): Output {
   };
 }
 
-/** Writes cursor control sequences unescaped. */
 export function writeRaw(out: Output, text: string): void {
   if (out.raw) out.raw(text);
   else out.write(text);
 }
 
-/** Writes a log: to a terminal with colours only, elsewhere unchanged. */
+/** Keeps colours on a terminal; changes nothing elsewhere. */
 export function writeLog(out: Output, text: string): void {
   writeRaw(out, out.isTTY === true ? text.replaceAll(ACTED_ON_BUT_COLOURS, escaped) : text);
 }

@@ -9,7 +9,7 @@ import { runCommand } from './program.ts';
 /** Milliseconds, long enough to end all children. */
 const END_AFTER = 5000;
 
-/** Runs the command of this process. `entry` is the URL of its program. */
+/** `entry` is the URL of the program. */
 export async function start(args: string[], environment: NodeJS.ProcessEnv, entry: string): Promise<number> {
   // In the sources the runtime is in another folder; in the package both programs are in the same one.
   const [runtime, manifest] = entry.endsWith('.ts')

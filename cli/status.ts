@@ -17,7 +17,6 @@ import {
   withUnoffered,
 } from './summarise-status.ts';
 
-/** Returns whether the running build differs from this one. */
 function isOutdated(context: Context): boolean {
   const lock = readLock(context.state);
   return lock !== undefined && lock.build !== buildOf(context);
@@ -27,7 +26,6 @@ function outdated(context: Context): string {
   return `what runs here is another build than this one: "${context.typed('down')}", then "${startAgain(context) ?? context.typed('up')}" runs this one`;
 }
 
-/** Returns the named endpoint, or the first one. */
 export function chooseServer(localStatus: Pick<LocalStatus, 'resources'>, name: string | undefined): ServerSummary {
   const servers = serversOf(localStatus);
   const isMeant = (server: ServerSummary) => server.name === name || shownName(server) === name;
@@ -37,10 +35,7 @@ export function chooseServer(localStatus: Pick<LocalStatus, 'resources'>, name: 
   throw new CliError(EXIT_CODES.notFound, `there is no endpoint ${name ?? ''} here (there is: ${known})`);
 }
 
-/**
- * Prints the state of all local resources, or of a namespace of a cluster. For programs, it prints the fields of the chosen (default:
- * first) endpoint, and all endpoints under `servers`. Returns the exit code.
- */
+/** Programs get the fields of the chosen (default: first) endpoint, and all endpoints under `servers`. */
 export async function status(
   name: string | undefined,
   options: PlaceOptions & { output: RecordFormat },
@@ -65,7 +60,7 @@ export async function status(
   return concerned.every(isServed) ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }
 
-/** Returns the status. In a cluster, the status includes MCPServers without an endpoint, because no other status lists them. */
+/** Includes a cluster's MCPServers without an endpoint, because no other status lists them. */
 async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownStatus> {
   const localStatus = await findLocalStatus(options, context);
   if (!isCluster(options)) return localStatus;

@@ -5,21 +5,20 @@ import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
 
-/** State of `vmcp up`, or of a namespace of a cluster, which has no folder. */
+/** A namespace of a cluster has no folder. */
 export type ShownStatus = Pick<LocalStatus, 'resources' | 'problems' | 'processes'> &
   Partial<Pick<LocalStatus, 'folder'>>;
 
-/** One endpoint in the form of `vmcp status -o json`. */
+/** The form of `vmcp status -o json`. */
 export interface ServerSummary {
   kind: 'VirtualMCPServer' | 'MCPServer';
   name: string;
   namespace: string;
   phase: Phase;
-  /** A user has stopped it. */
   suspended: boolean;
   /** Null until it is known, and while it is stopped. */
   endpoint: string | null;
-  /** Local listen addresses: `address` for clients, `privateAddress` for health and metrics. */
+  /** `address` for clients, `privateAddress` for health and metrics. */
   listen: Listen | null;
   tools: number | null;
   backends: {
@@ -29,20 +28,19 @@ export interface ServerSummary {
     auth: string;
     url: string;
     message: string;
-    /** Where a user logs in for all callers; null: no login is needed. */
+    /** Null: no login is needed. Otherwise, a user logs in here for all callers. */
     loginUrl: string | null;
   }[];
-  /** Redirect URI to enter at each upstream provider; empty without an authorization server. */
+  /** To enter at each upstream provider; empty without an authorization server. */
   redirectUris: Record<string, string>;
   conditions: Condition[];
 }
 
-/** Returns the display name. An MCPServer's own endpoint may have the name of a VirtualMCPServer. */
+/** An MCPServer's own endpoint may have the name of a VirtualMCPServer. */
 export function shownName({ kind, name }: Pick<ServerSummary, 'kind' | 'name'>): string {
   return kind === 'VirtualMCPServer' ? name : `${kind}/${name}`;
 }
 
-/** Sorts VirtualMCPServers first, then by namespace and name. */
 function orderOf({ kind, namespace, name }: ServerSummary): string {
   return `${kind === 'VirtualMCPServer' ? 0 : 1} ${namespace}/${name}`;
 }
@@ -51,12 +49,11 @@ function isSuspended(conditions: Condition[]): boolean {
   return conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Suspended');
 }
 
-/** Returns whether an endpoint serves at least in part, or a user has stopped it. */
+/** Counts a partly serving endpoint, and one that a user has stopped. */
 export function isServed({ phase, suspended }: ServerSummary): boolean {
   return suspended || phase === 'Ready' || phase === 'Degraded';
 }
 
-/** Returns the endpoints of a status. */
 export function serversOf(localStatus: Pick<LocalStatus, 'resources'>): ServerSummary[] {
   return localStatus.resources
     .filter(({ isEndpoint }) => isEndpoint)
@@ -84,7 +81,7 @@ export function serversOf(localStatus: Pick<LocalStatus, 'resources'>): ServerSu
     .sort((a, b) => orderOf(a).localeCompare(orderOf(b)));
 }
 
-/** Adds the MCPServers that no VirtualMCPServer reports. No other status shows them. */
+/** Adds MCPServers that no VirtualMCPServer reports: no other status shows them. */
 export function withUnoffered(localStatus: ShownStatus): ShownStatus {
   const offered = new Set(localStatus.resources.flatMap(({ status }) => status.backends ?? []).map(({ name }) => name));
   const resources = localStatus.resources.map((one) => ({
@@ -94,7 +91,6 @@ export function withUnoffered(localStatus: ShownStatus): ShownStatus {
   return { ...localStatus, resources };
 }
 
-/** Returns conditions for the user: reasons for not serving, and warnings. */
 export function remarksOf({ conditions }: ServerSummary): Condition[] {
   return conditions.filter(({ type, status, reason }) => {
     if (type === 'Stalled' || type === 'Waiting') return false;
@@ -108,15 +104,11 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
 
 type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
 
-/** Returns backends that are not served until a user fixes them. */
 export function leftOut({ backends }: ServerSummary): string[] {
   return backends.filter(({ phase }) => phase === 'Excluded').map(({ name }) => name);
 }
 
-/**
- * Returns the progress of an endpoint: waits for the user, starts, serves in part, has not counted its tools, serves without failed
- * backends, or serves.
- */
+/** Checks in this order: waits for the user, starts, serves in part, tools not counted, failed backends, serves. */
 export function progressOf(server: ServerSummary): Progress {
   const { phase, suspended, conditions, backends } = server;
   if (suspended) return 'serving';
@@ -144,7 +136,6 @@ function backendRows(server: ServerSummary): string[] {
   return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
 }
 
-/** Returns the login URLs of backends that wait for a login. */
 function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'>, isHere: boolean): string[] {
   return backends
     .filter(({ loginUrl }) => loginUrl !== null)
@@ -154,13 +145,12 @@ function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'
     });
 }
 
-/** Returns the redirect URIs to enter at each provider. */
 function providerRows({ redirectUris }: ServerSummary): string[] {
   const rows = Object.entries(redirectUris);
   return rows.length === 0 ? [] : printTable([['PROVIDER', 'REDIRECT URI'], ...rows]).map((line) => `  ${line}`);
 }
 
-/** Describes the tool count. The total excludes tools that a backend lists per user. */
+/** The total excludes tools that a backend lists per user. */
 function describeTools(count: number, { backends }: ServerSummary): string {
   const perUser = backends.filter(({ auth }) => PER_USER.includes(auth)).map(({ name }) => name);
   return perUser.length === 0
@@ -168,7 +158,6 @@ function describeTools(count: number, { backends }: ServerSummary): string {
     : `${count} tools for everybody, more by user of ${perUser.join(', ')}`;
 }
 
-/** Returns an endpoint with its backends for a terminal. */
 function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isHere: boolean): string[] {
   const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
@@ -183,7 +172,6 @@ function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isH
   ];
 }
 
-/** Returns the lines of a status for a terminal: the given endpoints and the common problems. */
 export function printLocalStatus(
   localStatus: ShownStatus,
   context: Pick<Context, 'typed'>,

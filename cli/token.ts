@@ -8,9 +8,9 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { runningStatus } from './running-status.ts';
 import { chooseServer } from './status.ts';
 
-/** Annotation: the OAuth client that `vmcp token` uses. */
+/** The OAuth client that `vmcp token` uses. */
 export const CLIENT_ANNOTATION = 'vmcp.dev/development-client';
-/** Annotation: the Secret with user names and passwords of a development identity provider. */
+/** The Secret with user names and passwords of a development identity provider. */
 export const USERS_ANNOTATION = 'vmcp.dev/development-users';
 
 const DEADLINE = 5000;
@@ -62,7 +62,7 @@ function passwordOf(user: string, manifest: Manifest, folderContent: FolderConte
   throw new CliError(EXIT_CODES.notFound, `Secret "${secret}" has no user "${user}" (it has: ${known})`);
 }
 
-/** Returns the login data of a development user. The identity provider must be on this machine. */
+/** The identity provider must be on this machine. */
 export function loginOf(
   user: string,
   manifest: Manifest,
@@ -97,7 +97,7 @@ async function ask(url: string, options: RequestInit = {}): Promise<unknown> {
   }
 }
 
-/** Requests an access token from an identity provider (RFC 6749 §4.3, audience by RFC 8707). @throws CliError */
+/** Follows RFC 6749 §4.3, audience by RFC 8707. @throws CliError */
 export async function fetchDevelopmentToken(
   user: string,
   { issuer, client, password, resource }: Login,
@@ -121,7 +121,7 @@ export async function fetchDevelopmentToken(
   return fail(`the identity provider refuses: ${refusal?.error_description ?? refusal?.error ?? 'it gave no token'}`);
 }
 
-/** Prints an access token of a development user, and nothing else. */
+/** Prints nothing but the token. */
 export async function token(user: string, server: string | undefined, context: Context): Promise<number> {
   const localStatus = runningStatus(context);
   const { kind: chosen, name, namespace, endpoint } = chooseServer(localStatus, server);
@@ -138,10 +138,7 @@ export async function token(user: string, server: string | undefined, context: C
   return EXIT_CODES.ok;
 }
 
-/**
- * Returns a token. At an own authorization server, an MCP client (loaded on demand) logs the user in; otherwise the password grant of the
- * issuer applies.
- */
+/** An own authorization server requires an MCP client (loaded on demand); otherwise the issuer's password grant applies. */
 async function tokenFor(
   user: string,
   manifest: Manifest,

@@ -13,7 +13,6 @@ import { alreadyRunning, checkThereIsAServer, nextSteps, readiness } from './up.
 
 const LOOK = 50;
 
-/** Starts this command again without a terminal. Its output goes to its own log. */
 function startInBackground(folder: string, { self, state, environment }: Context): ChildProcess {
   const [command = '', ...first] = self;
   const log = openSync(state.ownLog, 'a', 0o600);
@@ -58,9 +57,8 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Runs a folder in the background. Returns 0 when it serves and `until` has ended. Returns 3 when it does not fully serve within
- * `patience` milliseconds; the process keeps trying. Without `until`, the exit code is that of `vmcp status`. If nothing can be served, it
- * ends with the reasons.
+ * Returns 0 when it serves and `until` has ended, 3 when not within `patience` milliseconds; the process keeps trying.
+ * If nothing can be served, it ends with the reasons.
  */
 export async function upDetached(
   folder: string,
@@ -93,7 +91,6 @@ export async function upDetached(
   return EXIT_CODES.notRunning;
 }
 
-/** Returns why some endpoints do not serve; undefined if all of them do. */
 function whyNotServed(
   outcome: Waited['outcome'],
   localStatus: LocalStatus | undefined,
@@ -105,7 +102,6 @@ function whyNotServed(
   return without.length === 0 ? undefined : `${without.join(', ')} ${without.length === 1 ? 'is' : 'are'} not served`;
 }
 
-/** Waits for the exit of a process that serves nothing. Returns the log after `before` bytes as the reason. */
 async function nothingServed(child: ChildProcess, { ownLog }: Context['state'], before: number): Promise<CliError> {
   while (child.exitCode === null && child.signalCode === null) await sleep(LOOK);
   const said = readFileSync(ownLog).subarray(before).toString();

@@ -19,7 +19,6 @@ const BACKENDS_COME = 10_000;
 /** The same for backends that answer, but whose tools are not listed yet. */
 const TOOLS_COME = 8000;
 
-/** Rejects a folder without a server, and reports skipped documents. */
 export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'>): void {
   const folderContent = loadFolder(folder);
   for (const notice of folderContent.notices) err.write(`${printProblem(notice)}\n`);
@@ -34,7 +33,7 @@ export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'
 /** Restarts after which a runtime counts as broken. */
 const RESTARTS = 2;
 
-/** Returns whether everything serves, some of it still starts, a runtime crashes repeatedly, or the user has to act. */
+/** `crashing`: a runtime crashes repeatedly; `stuck`: the user has to act. */
 export function readiness(localStatus: LocalStatus, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
   const servers = serversOf(localStatus);
   const progress = servers.map(progressOf);
@@ -52,7 +51,6 @@ export function readiness(localStatus: LocalStatus, waited: number): 'ready' | '
   return progress.includes('uncounted') && waited < TOOLS_COME ? 'starting' : 'ready';
 }
 
-/** Returns the next steps: client lines for each endpoint. */
 export function nextSteps(localStatus: LocalStatus, context: Pick<Context, 'typed'>): string[] {
   const served = serversOf(localStatus).filter(({ endpoint }) => endpoint !== null);
   return served.flatMap((server) => {
@@ -95,13 +93,12 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
   }
 }
 
-/** Returns the exit code of a failed start. Only a port can become free without a change. */
+/** Only a port can become free without a change. */
 export function stuckCode(localStatus: LocalStatus): number {
   const reasons = serversOf(localStatus).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
   return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
 }
 
-/** Returns the reasons why nothing is served, without those that depend on others. */
 function reasonsOf(localStatus: LocalStatus): string[] {
   const reasons = serversOf(localStatus).flatMap((server) => [
     ...remarksOf(server).map(({ reason, message }) => `${shownName(server)}: ${reason}: ${message}`),
@@ -119,7 +116,6 @@ export function showStuck(localStatus: LocalStatus, show: ShowStatus, { out }: P
   else show(localStatus);
 }
 
-/** Shows the status as it changes, and prints the next steps once the endpoints serve. */
 function follow({ statusFile }: RunningFolder, show: ShowStatus, context: Context): () => void {
   const since = Date.now();
   let announced = false;
@@ -139,10 +135,7 @@ function follow({ statusFile }: RunningFolder, show: ShowStatus, context: Contex
   };
 }
 
-/**
- * Runs a folder in the foreground until `stop` aborts, and shows its state. Ends with a specific code if nothing can be served. Returns
- * the exit code.
- */
+/** Ends with a specific code if nothing can be served. */
 export async function up(folder: string, context: Context, stop: AbortSignal): Promise<number> {
   checkThereIsAServer(folder, context);
   const running = await start(folder, context, stop);

@@ -6,7 +6,7 @@ import { loadManifests } from './load-manifests.ts';
 import { printObject } from './print-object.ts';
 import type { Problem } from '#local/resource';
 
-/** How to report a Secret or ConfigMap that no manifest holds. With `warn`, part of a cluster's manifests can be checked. */
+/** Applies to a Secret or ConfigMap that no manifest holds. `warn` permits a check of part of a cluster's manifests. */
 export type References = 'error' | 'warn';
 
 const NOT_HERE = /\bnames (Secret|ConfigMap) "[^"]*", which does not exist\b/;
@@ -17,10 +17,7 @@ interface ValidateOptions {
   readonly cluster?: ClusterFacts | undefined;
 }
 
-/**
- * Prints the problems in manifests: files, folders, or standard input (`-`), for this machine or a cluster. Starts and writes nothing.
- * Returns the exit code.
- */
+/** Reads files, folders, or standard input (`-`), for this machine or a cluster. Starts and writes nothing. */
 export async function validate(
   paths: string[],
   { output: format, references, cluster }: ValidateOptions,

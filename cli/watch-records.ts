@@ -9,17 +9,15 @@ interface Watch<T> {
   list: () => Promise<readonly T[]>;
   listing: Listing<T>;
   format: RecordFormat;
-  /** Milliseconds between two polls. */
+  /** Milliseconds. */
   every?: number;
 }
 
-/** Options of list commands. */
 export interface ListOptions {
   watch: boolean;
   output: RecordFormat;
 }
 
-/** Prints a list once, or watches it until it is stopped. */
 export async function showRecords<T>(
   { list, listing }: Pick<Watch<T>, 'list' | 'listing'>,
   { watch, output: format }: ListOptions,
@@ -32,10 +30,7 @@ export async function showRecords<T>(
 
 const LOOK = 1000;
 
-/**
- * Watches a list until it is stopped. On a terminal, it redraws a table; else it prints each new, changed or deleted record. Formats: a
- * row, a name, or `{event: changed|gone, item}`, one a line in JSON and one a document in YAML.
- */
+/** Redraws a table on a terminal; else prints a row, a name, or `{event: changed|gone, item}` for each change. */
 export async function watchRecords<T>(
   { list, listing, format, every = LOOK }: Watch<T>,
   { out, typed }: Pick<Context, 'out' | 'typed'>,

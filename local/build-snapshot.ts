@@ -14,30 +14,25 @@ import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.t
 import { hasLogin } from './needed-secrets.ts';
 import { claimedPort, type PortConflicts } from './port-claims.ts';
 
-/** Facts for the plan in addition to the manifests. */
 export interface Known {
   allocations: Allocations;
-  /** Ports that resources claim and cannot have, by namespace. */
   portConflicts: Map<string, PortConflicts>;
-  /** Reasons why runtimes do not start, by runtime name. */
   runtimeFailures?: [name: string, failure: string][];
-  /** Ports on which programs were started; undefined when vmcp starts nothing. */
+  /** Undefined when vmcp starts nothing. */
   programs?: [name: string, port: NonNullable<LocalFacts['programs']>[string]][];
-  /** Absolute path that contains one configuration folder for each namespace. */
+  /** Absolute path with one configuration folder for each namespace. */
   directory: string;
-  /** Absolute path that contains one folder of authorization server data for each namespace. */
+  /** Absolute path with one folder for each namespace. */
   loginDirectory: string;
   containerEngine: LocalFacts['containerEngine'];
   hostAddress: LocalFacts['hostAddress'];
   limitsIgnored: LocalFacts['limitsIgnored'];
-  /** Returns the absolute paths of the variable files in a folder; undefined when the folder cannot be read. */
+  /** Returns absolute paths; undefined when the folder cannot be read. */
   envFiles: (folder: string) => string[] | undefined;
-  /** Returns why a runtime of a resource cannot append to a file, with the remedy. */
   appendFlaw: (file: string, manifest: Manifest) => string | undefined;
-  /** Returns the keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
+  /** Returns a keyed hash; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
   generated: (served: Manifest) => NonNullable<Snapshot['generated'][string]>;
-  /** Returns the status written last. */
   status: (key: ResourceKey) => Status | undefined;
   documents: Snapshot['documents'];
   observed: Snapshot['observed'];
@@ -48,11 +43,10 @@ function applicant({ metadata: { namespace } }: Manifest, name: string, claims: 
   return claims === undefined ? { name: place } : { name: place, claims };
 }
 
-/** Reports whether secrets are generated for the manifest. A remote login is sealed for its MCPServer, even in a group's runtime. */
+/** A remote login is sealed for its MCPServer, even in a group's runtime. */
 const isSealedFor = (manifest: Manifest): boolean =>
   mayHaveRuntime(manifest) || (manifest.kind === 'MCPServer' && hasLogin(manifest));
 
-/** Returns the resources that need ports, with the ports that they claim. VirtualMCPServers come before MCPServers. */
 export function applicantsOf({ manifests }: FolderContent): { servers: Applicant[]; backends: Applicant[] } {
   const ofKind = (wanted: Kind) => manifests.filter(({ kind }) => kind === wanted);
   const servers = [...ofKind('VirtualMCPServer'), ...ofKind('MCPServer')]
@@ -70,7 +64,6 @@ export function applicantsOf({ manifests }: FolderContent): { servers: Applicant
   return { servers, backends };
 }
 
-/** Returns the entries of one namespace, by name. */
 function inside<T>(entries: Iterable<[string, T]>, namespace: string): [string, T][] {
   const prefix = `${namespace}/`;
   return [...entries].flatMap(([place, value]) =>
@@ -121,7 +114,6 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
 const withPlace = (place: string, found: string | undefined): [string, string][] =>
   found === undefined ? [] : [[place, found]];
 
-/** Builds all inputs of the plan for one namespace. */
 export function buildSnapshot(folderContent: FolderContent, namespace: string, known: Known): Snapshot {
   const manifests = folderContent.manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind): Record<string, Manifest> =>

@@ -4,7 +4,7 @@ import type { Problem, Resource } from './resource.ts';
 
 const groupOf = (apiVersion: string) => apiVersion.split('/')[0] ?? '';
 
-/** Reports each API group that differs by a typo from the default group or from a group that more resources use. */
+/** Compares with the default group and with groups that more resources use, to find typos. */
 export function checkApiGroups(resources: readonly Resource[]): Problem[] {
   const own = resources.flatMap((resource) => ('apiVersion' in resource ? [resource] : []));
   const counts = new Map<string, number>();

@@ -1,6 +1,5 @@
 import { createConnection, createServer } from 'node:net';
 
-/** Reports whether this process can listen on this address now. */
 export function isPortFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -9,7 +8,7 @@ export function isPortFree(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** Reports whether a process accepts connections on this port of the loopback interface. */
+/** Checks the loopback interface. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port, timeout: 500 });
@@ -23,7 +22,6 @@ export function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** Returns the ports that another program uses on the loopback interface. */
 export async function findBusyPorts(ports: number[]): Promise<Set<number>> {
   const free = await Promise.all(ports.map((port) => isPortFree('127.0.0.1', port)));
   return new Set(ports.filter((_, index) => !free[index]));

@@ -5,12 +5,12 @@ import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 const Children = z.array(z.object({ name: z.string(), ...ProcessIdentity.shape }));
 
-/** Records the running processes, so that the next vmcp can end them if this one is killed. */
+/** The next vmcp ends the recorded processes if this one is killed. */
 export function recordChildren(state: StateFolder, children: ({ name: string } & ProcessIdentity)[]): void {
   writeFileAtomic(state.children, `${JSON.stringify(children, null, 2)}\n`);
 }
 
-/** Ends the processes (with their groups) that a killed predecessor left running. Returns their names. */
+/** Ends process groups. Returns the names of the processes. */
 export function endLeftovers(state: StateFolder): string[] {
   const recorded = readIfThere(state.children);
   if (recorded === undefined) return [];

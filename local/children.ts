@@ -44,16 +44,15 @@ function portsOf(child: LocalChild): { host: string; port: number }[] {
   ];
 }
 
-/** Returns the field that gives the child of a resource another port. */
 function fieldOf(owner: string, { role }: LocalChild): string {
   if (role === 'backend') return 'spec.mcpPort';
   return parseKey(owner).kind === 'MCPServer' ? 'spec.proxyPort' : 'spec.listen.port';
 }
 
-/** The port of a child is in use. Children retries without a change to the resource, because the port may become free. */
+/** Children retries without a change to the resource, because the port may become free. */
 export class PortTaken extends Waiting {
   readonly port: number;
-  /** The port is a public one, which clients know. */
+  /** Clients know the port. */
   readonly isPublic: boolean;
 
   constructor(port: number, isPublic: boolean, message: string) {
@@ -63,7 +62,7 @@ export class PortTaken extends Waiting {
   }
 }
 
-/** The processes of one `vmcp up`, by the resource that owns them. */
+/** Groups processes by the resource that owns them. */
 export class Children {
   readonly #state: StateFolder;
   readonly #clock: Clock;
@@ -73,7 +72,7 @@ export class Children {
   readonly programs: ProgramPorts;
   #closed = false;
 
-  /** Calls `runtimeEnded` with the owner of a runtime that ended on its own, before the runtime is restarted. */
+  /** Passes `runtimeEnded` the owner of a runtime that ended on its own, before its restart. */
   constructor(
     { state, clock, statusFile }: { state: StateFolder; clock: Clock; statusFile: LocalStatusFile },
     programs: ProgramPorts,
@@ -86,18 +85,16 @@ export class Children {
     this.#runtimeEnded = runtimeEnded;
   }
 
-  /** Reports whether this child runs or waits for its next start. */
   isCurrent(child: LocalChild): boolean {
     return this.#children.get(child.name)?.token === tokenOf(child);
   }
 
-  /** Returns the restart request with which the runtime of that name was started; undefined when there was none. */
+  /** Returns undefined when the runtime was started without a restart request. */
   restartedAt(name: string): string | undefined {
     const child = this.#children.get(name)?.child;
     return child?.role === 'runtime' ? child.restartedAt : undefined;
   }
 
-  /** Returns why runtimes of a namespace do not start, by runtime name. */
   failuresIn(namespace: string): [name: string, failure: string][] {
     return [...this.#children.values()].flatMap(({ owner, child, process: { state } }) => {
       const key = parseKey(owner);
@@ -106,7 +103,6 @@ export class Children {
     });
   }
 
-  /** Returns the ports of all children. */
   holders(): PortHolder[] {
     return [...this.#children.values()].flatMap(({ owner, child }): PortHolder[] => {
       const listening: PortHolder = { owner, role: child.role, port: child.port };
@@ -114,17 +110,13 @@ export class Children {
     });
   }
 
-  /** Returns the address on which the runtime of that name listens; undefined when it does not run. */
   addressOf(name: string): Listen | undefined {
     const child = this.#children.get(name)?.child;
     if (child?.role !== 'runtime') return undefined;
     return { address: `${child.host}:${child.port}`, privateAddress: `127.0.0.1:${child.privatePort}` };
   }
 
-  /**
-   * Starts a child in place of its predecessor, once the backends on the `awaited` ports listen or their time is over. @throws PortTaken;
-   * the predecessor then keeps running
-   */
+  /** Waits for the backends on the `awaited` ports, but not forever. @throws PortTaken; the predecessor then keeps running */
   async start(owner: string, child: LocalChild, spec: ProcessSpec, awaited: number[]): Promise<void> {
     await this.#checkPorts(owner, child);
     await this.#replace(owner, child);
@@ -149,14 +141,12 @@ export class Children {
     this.#record();
   }
 
-  /** Stops the children of a resource, except those named. */
   async stopOthers(owner: string, kept: string[]): Promise<void> {
     const gone = [...this.#children.entries()].filter(([name, one]) => one.owner === owner && !kept.includes(name));
     if (gone.some(([, { child }]) => child.role === 'backend')) this.programs.forget(owner);
     await Promise.all(gone.map(([name]) => this.#stopOne(name)));
   }
 
-  /** Stops all children and rejects further starts. */
   async stopAll(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#children.keys()].map((name) => this.#stopOne(name)));
@@ -170,7 +160,7 @@ export class Children {
     this.#record();
   }
 
-  /** Stops the predecessor. @throws PortTaken when another program binds the port of a backend in the meantime */
+  /** @throws PortTaken when another program binds the port of a backend in the meantime */
   async #replace(owner: string, child: LocalChild): Promise<void> {
     if (!this.#children.has(child.name)) return;
     await this.#stopOne(child.name);
@@ -182,7 +172,7 @@ export class Children {
     await this.#checkPorts(owner, child);
   }
 
-  /** Reports whether the port of a program is free before its start. Until then, no runtime calls it. */
+  /** Checks the port before the program starts; until then, no runtime calls it. */
   async #hasPort(owner: string, child: LocalChild): Promise<boolean> {
     const isFree = await isPortFree('127.0.0.1', child.port);
     if (this.#children.get(child.name)?.child !== child) return isFree;
@@ -191,7 +181,7 @@ export class Children {
     return isFree;
   }
 
-  /** Probes the port of a program that has ended for another program, until the program is restarted. */
+  /** Probes the port until the program is restarted. */
   async #watchPort(owner: string, child: LocalChild): Promise<void> {
     const isWaiting = () => {
       const present = this.#children.get(child.name);
@@ -201,7 +191,7 @@ export class Children {
       await new Promise<void>((resolve) => this.#clock.after(PORT_WATCH, resolve));
   }
 
-  /** Counts the ports of the child's predecessor as free. */
+  /** Counts the predecessor's ports as free. */
   async #checkPorts(owner: string, child: LocalChild): Promise<void> {
     const present = this.#children.get(child.name);
     const former = present?.process.state.state === 'running' ? portsOf(present.child).map(({ port }) => port) : [];

@@ -9,24 +9,22 @@ import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 const runFile = promisify(execFile);
-/** Milliseconds that an engine may take for the whole removal: on a busy machine each answer takes seconds. */
+/** Milliseconds for the whole removal: on a busy machine each answer takes seconds. */
 const PATIENCE = 20_000;
 /** `kill` fails when one of several containers does not run yet; the forced removal that follows may take longer than PATIENCE. */
 const ATTEMPTS = 3;
 
 const Container = z.object({ engine: z.enum(CONTAINER_ENGINES), labels: z.array(z.string()).min(1) });
-/** Containers of one engine that have all of these labels, each `name=value`. */
+/** Selects containers with all of these labels, each `name=value`. */
 export type Containers = z.infer<typeof Container>;
 
-/** Result of a removal. */
 interface Removal {
-  /** Number of containers found. */
   found: number;
   /** Some containers remain, or the engine did not answer. */
   left: boolean;
 }
 
-/** Removes the containers at once, in any state. Without an installed engine there are no containers. */
+/** Removes containers in any state. Without an installed engine there are none. */
 export async function removeContainers(
   { engine, labels }: Containers,
   environment: NodeJS.ProcessEnv,
@@ -64,7 +62,6 @@ function noted(state: StateFolder): Containers[] {
   }
 }
 
-/** Records that such containers may exist from now on. */
 export function noteContainers(state: StateFolder, containers: Containers): void {
   const before = noted(state);
   const text = JSON.stringify(containers);
@@ -72,7 +69,6 @@ export function noteContainers(state: StateFolder, containers: Containers): void
   writeFileAtomic(state.containers, `${JSON.stringify([...before, containers], null, 2)}\n`);
 }
 
-/** Removes all recorded containers, also those of a killed predecessor. Returns their number. */
 export async function removeNoted(state: StateFolder, environment: NodeJS.ProcessEnv): Promise<number> {
   const removals = await Promise.all(
     noted(state).map(async (one) => ({ one, ...(await removeContainers(one, environment)) })),

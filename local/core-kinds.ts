@@ -10,7 +10,7 @@ const Key = z
   .regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores');
 const Text = z.string().max(1_048_576);
 
-/** Validates base64 as the API server does: padded, and with line breaks as the only white space. */
+/** Validates like the API server: padded, and with line breaks as the only white space. */
 function isBase64(value: string): boolean {
   const digits = value.replace(/[\r\n]/g, '');
   return digits.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(digits);
@@ -20,7 +20,6 @@ const Base64 = Text.refine((value) => isBase64(value), {
   message: 'not base64; encode it, or write the value under stringData',
 });
 
-/** The fields of a Kubernetes Secret that a folder may hold. */
 export const Secret = z.strictObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
@@ -31,14 +30,13 @@ export const Secret = z.strictObject({
   data: mapOf(Key, Base64, 1000).nullable().optional(),
 });
 
-/** The values of a Secret by key. */
 interface SecretContent {
   readonly values: Record<string, string>;
-  /** Keys whose values are not text in UTF-8. */
+  /** The values of these keys are not text in UTF-8. */
   readonly binaryKeys: string[];
 }
 
-/** Decodes a Secret. `stringData` wins over `data`, as in the API server. */
+/** Prefers `stringData` to `data`, as the API server does. */
 export function readSecretContent({ data, ...secret }: z.infer<typeof Secret>): SecretContent {
   const stringData = secret.stringData ?? {};
   const decoded = Object.entries(data ?? {})

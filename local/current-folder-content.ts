@@ -28,7 +28,7 @@ export class CurrentFolderContent {
     return this.#folderContent;
   }
 
-  /** Reads the folder again. Returns the keys of changed resources; while the folder is missing, the last snapshot stays valid. */
+  /** Returns the keys of changed resources; while the folder is missing, the last snapshot stays valid. */
   refresh(): ResourceKey[] {
     const before = this.#folderContent;
     this.#folderContent = withStored(this.#read(), this.#stored);
@@ -55,7 +55,7 @@ export class CurrentFolderContent {
   }
 }
 
-/** Merges stored secrets into the snapshot. A key of a Secret manifest wins over a stored one, because a user wrote it explicitly. */
+/** Prefers a key of a Secret manifest to a stored one, because a user wrote it explicitly. */
 export function withStored(folderContent: FolderContent, { values, problems }: Stored): FolderContent {
   if (values.size === 0 && problems.length === 0) return folderContent;
   const secrets = new Map(folderContent.secrets);

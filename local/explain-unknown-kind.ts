@@ -4,9 +4,8 @@ import { nearest } from '#crds/parts/nearest';
 import type { Problem } from './resource.ts';
 import type { YamlDocument } from './yaml-documents.ts';
 
-/** Kinds that vmcp reads from a folder. */
 const KNOWN_KINDS = [...Object.keys(KIND_NAMES), 'Secret', 'ConfigMap'];
-/** Kinds of the vmcp family, which no other program of the cluster reads. */
+/** No other program of the cluster reads these kinds. */
 const OWN_FAMILY = /^(Virtual)?MCP/;
 
 function remedyForKind(kind: string): string {
@@ -16,14 +15,14 @@ function remedyForKind(kind: string): string {
   return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
 }
 
-/** Reports whether the value is a Kubernetes object that another program reads, such as a Namespace. */
+/** Another program reads the object, e.g. a Namespace. */
 function isForeign(kind: string, value: unknown): boolean {
   if (!z.object({ apiVersion: z.string().min(1) }).safeParse(value).success) return false;
   if (kind === 'Kustomization' || kind === 'List') return false;
   return !OWN_FAMILY.test(kind) && nearest(kind, KNOWN_KINDS) === undefined;
 }
 
-/** Explains a document of an unknown kind: with a notice when vmcp ignores it, with a problem when it looks like a mistake. */
+/** Returns a notice when vmcp ignores it, a problem when it looks like a mistake. */
 export function explainUnknownKind(
   kind: string | undefined,
   file: string,

@@ -5,7 +5,7 @@ import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/exp
 
 const { W_OK, X_OK } = constants;
 
-/** Returns why this user cannot append to a file, which may not exist yet; undefined if no reason is known. Writes nothing. */
+/** Accepts a missing file. Returns undefined if no reason is known. Writes nothing. */
 export function findAppendFlaw(path: string): string | undefined {
   if (STANDARD_STREAMS.has(path)) return undefined;
   try {
@@ -20,7 +20,7 @@ export function findAppendFlaw(path: string): string | undefined {
   }
 }
 
-/** Returns why a missing file cannot be created. A link to it creates its target. @throws Error of the operating system */
+/** A link to a missing file creates its target. @throws Error of the operating system */
 function findCreateFlaw(path: string): string | undefined {
   if (path.endsWith('/')) return explainAppend('EISDIR');
   const folder = `${dirname(path)}/`;

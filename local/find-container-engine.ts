@@ -11,7 +11,6 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Returns the first container engine of a search path. */
 export function findContainerEngine(searchPath: string): ContainerEngine | undefined {
   const folders = searchPath.split(delimiter).filter((folder) => folder !== '');
   return CONTAINER_ENGINES.find((engine) => folders.some((folder) => isProgram(join(folder, engine))));

@@ -18,22 +18,18 @@ const Networks = z
   .array(z.object({ subnets: z.array(z.object({ gateway: z.string().optional() })).optional() }))
   .min(1);
 
-/** Returns a version as a number: 4.03 for 4.3.1. */
+/** Returns 4.03 for 4.3.1. */
 function versionOf(text: string): number {
   const [, major = 0, minor = 0] = /^(\d+)\.(\d+)/.exec(text) ?? [];
   return Number(major) + Number(minor) / 100;
 }
 
-/** Returns an address by which other hosts of the network reach this machine. */
 function ownAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 }
 
-/**
- * Returns the address by which podman containers reach this machine, for versions that know neither its name nor an alias. Returns
- * undefined when podman configures the name itself, or when this machine has no address. Rejects when the output of podman cannot be read.
- */
+/** Returns undefined when podman knows a host name itself, or the host has no address. Rejects when podman's output cannot be read. */
 export async function findHostAddress(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const env = inheritedVariables(environment);
   const ask = async (...args: string[]): Promise<unknown> => {

@@ -10,7 +10,7 @@ import { contentHash } from '#operator/content-hash';
 const BEYOND_LATIN_1 = /[^\x00-\xff]/g;
 const SHORTEST_SEAL = 32;
 
-/** Returns the uses for which a Secret value is invalid. Line breaks at the end do not count: the runtime reads the file the same way. */
+/** Line breaks at the end do not count: the runtime reads the file the same way. */
 export function findSecretFlaws(value: string): SecretFlaw[] {
   const text = value.replace(/[\r\n]+$/, '');
   const key = privateKeyOf(text);
@@ -24,20 +24,20 @@ export function findSecretFlaws(value: string): SecretFlaw[] {
   ];
 }
 
-/** Returns the flaws of a header value: it has neither control characters nor characters beyond Latin-1. */
+/** Finds control characters and characters beyond Latin-1. */
 function headerFlaws(text: string): SecretFlaw[] {
   if (HEADER_VALUE.test(text)) return [];
   return HEADER_VALUE.test(text.replaceAll(BEYOND_LATIN_1, '')) ? ['beyond Latin-1'] : ['control characters'];
 }
 
-/** Returns why TLS refuses a certificate chain or a private key; undefined when TLS accepts the value or it is neither. */
+/** Returns undefined when TLS accepts the value, or it is neither certificate chain nor private key. */
 export function findTlsFlaw(value: string): string | undefined {
   const text = value.replace(/[\r\n]+$/, '');
   if (hasCertificate(text)) return findTlsProblem({ cert: text });
   return privateKeyOf(text) && findTlsProblem({ key: text });
 }
 
-/** Returns the hash of the public key of a certificate or private key; undefined when the value is neither, or Node knows no such key. */
+/** Returns the hash of the public key; undefined when the value has none, or Node knows no such key. */
 export function findKeyPair(value: string): string | undefined {
   try {
     const key = firstCertificate(value)?.publicKey ?? privateKeyOf(value);

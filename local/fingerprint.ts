@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readIfThere } from '#lib/files/write-file';
 
-/**
- * Returns the digest of a build's programs, which identifies the build: the programs name all other files by digest. A missing program
- * counts as an empty one.
- */
+/** The programs name all other files by digest. A missing program counts as an empty one. */
 export function fingerprintOf(programs: readonly string[]): string {
   const digest = createHash('sha256');
   for (const program of programs) digest.update(readIfThere(program) ?? '').update('\0');

@@ -5,7 +5,6 @@ import type { GeneratedSecret } from '#operator/snapshot';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
-/** Returns the content of a file, which the first call creates. */
 function onceInFile(path: string, make: () => string = randomSecret): string {
   const known = readIfThere(path);
   if (known !== undefined && known.length > 0) return known;
@@ -18,14 +17,14 @@ function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Returns a P-256 private key as PKCS#8 PEM. */
+/** Returns a P-256 key as PKCS#8 PEM. */
 function makeSigningKey(): string {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
 }
 
-/** The folder of each secret: `generated` belongs to the server, `logins` stays as long as the server's logins. */
+/** `generated` belongs to the server, `logins` stays as long as the server's logins. */
 const KEPT: Record<GeneratedSecret, { below: 'generated' | 'logins'; file: string; make: () => string }> = {
   sealing: { below: 'generated', file: 'sealing', make: randomSecret },
   statusToken: { below: 'generated', file: 'statusToken', make: randomSecret },
@@ -33,7 +32,7 @@ const KEPT: Record<GeneratedSecret, { below: 'generated' | 'logins'; file: strin
   hmacSecret: { below: 'logins', file: 'hmac-secret', make: randomSecret },
 };
 
-/** Returns a secret of one server, created on the first call. `server` is the name of its folder (see `runtimeFolder`). */
+/** Creates the secret on the first call. `server` is the name of its folder (see `runtimeFolder`). */
 export function generatedSecret(state: StateFolder, namespace: string, server: string, which: GeneratedSecret): string {
   const { below, file, make } = KEPT[which];
   const folder = join(state[below], namespace, server);
@@ -42,10 +41,10 @@ export function generatedSecret(state: StateFolder, namespace: string, server: s
 }
 
 const SESSIONS = 'sessions.sqlite';
-/** File name suffixes of one SQLite database. */
+/** SQLite adds these suffixes. */
 const DATABASE_PARTS = ['', '-wal', '-shm'];
 
-/** Deletes the secrets of a deleted server and the sessions that they seal. Its logins stay, in case the manifest is restored. */
+/** Deletes the sessions that they seal, too. Logins stay, in case the manifest is restored. */
 export function dropGeneratedSecrets(state: StateFolder, namespace: string, server: string): void {
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
   for (const part of DATABASE_PARTS)
@@ -59,7 +58,7 @@ const LOGINS_END = 31 * DAY;
 const REMOTE_LOGINS_END = 400 * DAY;
 const REMOTE_LOGIN = 'remote.sqlite';
 
-/** Removes the keys and databases of authorization servers whose logins have all expired. `now`: milliseconds since the epoch. */
+/** Removes only databases whose logins have all expired. `now`: milliseconds since the epoch. */
 export function dropOldLogins(state: StateFolder, now: number): void {
   for (const namespace of foldersIn(state.logins)) {
     for (const server of foldersIn(namespace)) {
@@ -76,7 +75,7 @@ function foldersIn(path: string): string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
 }
 
-/** Returns a keyed hash of secret values. The key is private to this folder, so that a file name does not reveal its content. */
+/** The key is private to this folder, so that a file name does not reveal its content. */
 export function secretDigester(state: StateFolder): (value: string) => string {
   const key = onceInFile(state.digestKey);
   return (value) => createHmac('sha256', key).update(value).digest('hex');

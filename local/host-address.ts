@@ -7,13 +7,11 @@ const AGAIN = 60_000;
 interface HostAddressOptions {
   environment: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Called when an engine that did not answer at first reports an address later. */
+  /** An engine that did not answer at first reports an address later. */
   found: () => void;
 }
 
-/**
- * Address by which containers reach this machine. HostAddress asks podman once; after a missing answer, it asks again in the background.
- */
+/** Asks podman once; after a missing answer, again in the background. */
 export class HostAddress {
   readonly #in: HostAddressOptions;
   #address: Promise<string | undefined> | undefined;
@@ -24,7 +22,7 @@ export class HostAddress {
     this.#in = options;
   }
 
-  /** Returns undefined when containers need no address, and while the address is not known yet. */
+  /** Returns undefined when containers need no address, and while it is not known yet. */
   get(): Promise<string | undefined> {
     this.#address ??= this.#ask();
     return this.#address;

@@ -1,13 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { ContainerEngine } from '#operator/snapshot';
 
-/** File that exists only with control groups version 2. */
+/** Exists only with control groups version 2. */
 const CONTROLLERS = '/sys/fs/cgroup/cgroup.controllers';
 
-/**
- * Reports whether an engine ignores limits of memory and CPU, with no more than a warning on standard error: rootless podman with control
- * groups version 1. `user` is a system user id, undefined when the system has none.
- */
+/** Rootless podman with control groups version 1 only warns on standard error. `user`: undefined when the system has no ids. */
 export function ignoresLimits(
   engine: ContainerEngine | undefined,
   { user = process.getuid?.(), controllers = CONTROLLERS } = {},

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 
-/** Maximum number of characters kept from the end of the output, and of the reported line. */
+/** Characters from the end of the output, and of the reported line. */
 const TAIL = 4096;
 const LONGEST = 500;
 
 /** Matches log lines, stack trace lines, and the line that Node prints after a stack trace. */
 const NO_FAILURE = /^(?:[{\s]|Node\.js v)/;
 
-/** Returns a function that returns the last line of a stream if it is plain text, because a runtime that cannot start prints the reason. */
+/** Returns the last line if it is plain text, because a runtime that cannot start prints the reason. */
 export function keepFailure(stream: Readable): () => string | undefined {
   let tail = '';
   stream.on('data', (chunk: Buffer) => {

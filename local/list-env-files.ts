@@ -4,10 +4,7 @@ import { join } from 'node:path';
 /** A folder with more files is a mistake, such as the root of a disk. */
 const MOST = 64;
 
-/**
- * Returns the absolute paths of the visible files in a folder of variables, sorted by name. Returns undefined when the folder cannot be
- * read or holds too many files.
- */
+/** Returns sorted absolute paths of visible files; undefined when the folder cannot be read or holds too many. */
 export function listEnvFiles(folder: string): string[] | undefined {
   try {
     const names = readdirSync(folder).filter((name) => !name.startsWith('.'));

@@ -8,28 +8,23 @@ import { ProcessState } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
-/** Addresses of a runtime: for clients, and for health and metrics. */
 const Listen = z.object({ address: z.string(), privateAddress: z.string() });
 export type Listen = z.infer<typeof Listen>;
 
-/** One resource with its status, as `vmcp status` reads it. */
 const ResourceStatus = z.object({
   key: ResourceKey,
   status: Status,
-  /** Whether clients connect to the resource: always for a VirtualMCPServer; for an MCPServer that is served on its own. */
+  /** Always true for a VirtualMCPServer; true for an MCPServer that is served on its own. */
   isEndpoint: z.boolean(),
   /** Address of the process, `host:port`; absent while it has none, and in a cluster. */
   listen: Listen.exactOptional(),
 });
 type ResourceStatus = z.infer<typeof ResourceStatus>;
 
-/** The full report of one `vmcp up`. */
 const LocalStatus = z.object({
-  /** Process that reports. */
   pid: z.int().positive(),
-  /** Folder with the manifests. */
   folder: z.string(),
-  /** Whether every resource has been reconciled once. */
+  /** Every resource has been reconciled once. */
   settled: z.boolean(),
   problems: z.array(Problem),
   resources: z.array(ResourceStatus),
@@ -37,15 +32,12 @@ const LocalStatus = z.object({
 });
 export type LocalStatus = z.infer<typeof LocalStatus>;
 
-/** The running vmcp writes a report in another format. */
+/** The running vmcp writes another format. */
 export class OtherVersion extends Error {
   override readonly name = 'OtherVersion';
 }
 
-/**
- * Returns the last report of the process that locks the state folder; undefined when it has not reported or no process holds the lock.
- * @throws OtherVersion
- */
+/** Returns undefined when the lock holder has not reported, or there is none. @throws OtherVersion */
 export function readLocalStatus(state: StateFolder): LocalStatus | undefined {
   const holder = readLock(state)?.pid;
   const text = readIfThere(state.status);
@@ -62,7 +54,7 @@ export class LocalStatusFile {
   readonly #processes = new Map<string, ProcessState>();
   readonly #listeners: ((localStatus: LocalStatus) => void)[] = [];
   readonly #folder: string;
-  /** Failed steps, by their path. */
+  /** Keyed by the path of the failed step. */
   readonly #failures = new Map<string, Problem>();
   #problems: Problem[] = [];
   #settled = false;
@@ -109,10 +101,7 @@ export class LocalStatusFile {
     this.#publish();
   }
 
-  /**
-   * Runs a file operation in a context where an error would be uncaught and end vmcp, such as a timer. A failure stays in the report until
-   * the same step succeeds.
-   */
+  /** Serves contexts where an error would end vmcp, such as a timer. A failure stays in the report until the step succeeds. */
   attempt(path: string, step: () => void): void {
     const former = this.#failures.get(path)?.message;
     this.#note(path, step);
@@ -136,7 +125,7 @@ export class LocalStatusFile {
     for (const listener of this.#listeners) listener(localStatus);
   }
 
-  /** Returns the result of the step; undefined when it failed. */
+  /** Returns undefined when the step failed. */
   #note<T>(path: string, step: () => T): T | undefined {
     try {
       const result = step();

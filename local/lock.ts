@@ -7,12 +7,9 @@ import { readIfThere } from '#lib/files/write-file';
 
 const Lock = z.object({
   ...ProcessIdentity.shape,
-  /** Folder with the manifests. */
   folder: z.string(),
-  /** Fingerprint of the running program. */
   build: z.string().default(''),
 });
-/** The process that uses a state folder. */
 type Lock = z.infer<typeof Lock>;
 
 export class AlreadyRunning extends Error {
@@ -24,7 +21,7 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** Returns the holder of the lock; undefined when the lock is free or its holder has ended. */
+/** Returns undefined when the lock is free or its holder has ended. */
 export function readLock(state: StateFolder): Lock | undefined {
   const text = readIfThere(state.lock);
   if (text === undefined) return undefined;
@@ -45,10 +42,7 @@ function writeNew(path: string, text: string): void {
   }
 }
 
-/**
- * Locks the state folder for this process. The lock file is created complete, by a hard link that fails if the name exists, so that no
- * process reads a half-written lock as stale. A stale lock is removed. Returns the release function. @throws AlreadyRunning
- */
+/** A hard link creates the complete lock file, so that no process reads a half-written lock as stale. @throws AlreadyRunning */
 export function takeLock(state: StateFolder, folder: string, build: string): () => void {
   const mine = { pid: process.pid, started: startOf(process.pid) ?? '', folder, build };
   const draft = `${state.lock}.${process.pid}`;

@@ -2,7 +2,7 @@ import { existsSync, renameSync, statSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 
-/** Bytes after which a log file is renamed to `<name>.1`, replacing the previous one. */
+/** Bytes; then the file is renamed to `<name>.1`, replacing the previous one. */
 const LIMIT = 10 * 1024 * 1024;
 
 class LogFile extends Writable {
@@ -45,12 +45,12 @@ class LogFile extends Writable {
   }
 }
 
-/** Opens a bounded log file (0600) for appending: at most `limit` bytes, plus as many in the previous file. */
+/** Uses mode 0600. Keeps `limit` bytes, plus as many in the previous file. */
 export function openLogFile(path: string, limit = LIMIT): Writable {
   return new LogFile(path, limit);
 }
 
-/** Truncates a log that other processes may hold open, if it is larger than the limit. */
+/** Other processes may hold the log open. */
 export function boundLog(path: string, limit = LIMIT): void {
   if (existsSync(path) && statSync(path).size > limit) truncateSync(path, 0);
 }

@@ -6,15 +6,15 @@ import type { ManifestFile, Problem, Resource, Source } from './resource.ts';
 
 const NAMESPACE = 'default';
 
-/** The resources of a folder at one moment. It holds Secret values, so it never leaves the local platform. */
+/** Holds Secret values, so it never leaves the local platform. */
 export interface FolderContent {
   manifests: Manifest[];
   /** Maps `<namespace>/<name>` to values by key. */
   secrets: Map<string, Record<string, string>>;
-  /** Keys of Secrets whose values are not text in UTF-8, by `<namespace>/<name>`. */
+  /** Values that are not text in UTF-8, by `<namespace>/<name>`. */
   binaryKeys?: Map<string, string[]>;
   configMaps: Map<string, Record<string, string>>;
-  /** Source position of each resource, by the text of its key. */
+  /** Keyed by the text of the resource's key. */
   sources: Map<string, Source>;
   problems: Problem[];
   /** Ignored documents and likely misspellings; they cause no rejection. */
@@ -30,7 +30,7 @@ export const EMPTY: FolderContent = {
   notices: [],
 };
 
-/** Returns the YAML files of a folder by name, without subfolders. Throws when the folder does not exist. */
+/** Sorts by name; omits subfolders. Throws when the folder does not exist. */
 export function listManifestFiles(folder: string): ManifestFile[] {
   const entries = readdirSync(folder, { withFileTypes: true });
   const names = entries.filter((entry) => !entry.isDirectory() && /\.ya?ml$/.test(entry.name)).map(({ name }) => name);
@@ -55,13 +55,11 @@ function folderContentOf(resources: Resource[], problems: Problem[], notices: Pr
   return folderContent;
 }
 
-/** Parses the files into resources and problems. */
 export function readFolderContent(files: ManifestFile[]): FolderContent {
   const { resources, problems, notices } = parseManifests(files);
   return folderContentOf(resources, problems, notices);
 }
 
-/** Returns the text of every resource by the text of its key, for comparison. */
 function textsOf(folderContent: FolderContent): Map<string, string> {
   const texts = new Map<string, string>();
   for (const manifest of folderContent.manifests) {
@@ -73,7 +71,6 @@ function textsOf(folderContent: FolderContent): Map<string, string> {
   return texts;
 }
 
-/** Returns the keys of resources that appeared, changed or were deleted. */
 export function changesBetween(before: FolderContent, after: FolderContent): ResourceKey[] {
   const former = textsOf(before);
   const present = textsOf(after);
@@ -81,14 +78,11 @@ export function changesBetween(before: FolderContent, after: FolderContent): Res
   return [...keys].filter((key) => former.get(key) !== present.get(key)).map(parseKey);
 }
 
-/**
- * Reads the files of a folder repeatedly. A file that is no longer valid YAML keeps its last valid content, so that an editing mistake
- * does not stop running servers. The problem is reported nevertheless.
- */
+/** A file that is no longer valid YAML keeps its last valid content, so that an editing mistake stops no running server. */
 export class ManifestFolder {
   readonly #folder: string;
   readonly #readable = new Map<string, ManifestFile>();
-  /** Cache of parsed files by text, because parsing takes most of the time. */
+  /** Parsing takes most of the time. */
   readonly #parsed = new Map<string, { text: string; parsed: ParsedFile }>();
 
   constructor(folder: string) {

@@ -3,7 +3,7 @@ import { GENERATED_SECRETS, type GeneratedSecret, type Manifest } from '#operato
 
 const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
 
-/** Reports whether unchecked specs have an authorization server. An MCPServer gets one from the configuration that it references. */
+/** An MCPServer gets its authorization server from the configuration that it references. */
 function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly Manifest[]): boolean {
   if (kind === 'VirtualMCPServer') return valueAt(spec, ['authServerConfig']) !== undefined;
   const name = valueAt(spec, ['externalAuthConfigRef', 'name']);
@@ -16,15 +16,12 @@ function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly M
   );
 }
 
-/** Reports whether users log in at a remote server. Its tokens are sealed, whichever runtime uses them. */
+/** The tokens are sealed, whichever runtime uses them. */
 export function hasLogin({ spec }: Pick<Manifest, 'spec'>): boolean {
   return valueAt(spec, ['remoteAuth']) !== undefined;
 }
 
-/**
- * Returns the generated secrets that the runtime of a resource needs. Keys for an authorization server or for sealed logins are included
- * only when the resource has one.
- */
+/** Keys for an authorization server or for sealed logins are included only when the resource has one. */
 export function neededSecrets(served: Manifest, manifests: readonly Manifest[]): GeneratedSecret[] {
   const withAuthServer = hasAuthServer(served, manifests);
   const isNeeded = (which: GeneratedSecret) => which === 'hmacSecret' && hasLogin(served);

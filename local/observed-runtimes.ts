@@ -3,7 +3,7 @@ import { fetchStatus } from '#operator/fetch-status';
 import { type LastProbe, lastProbeOf, NO_PROBE } from '#operator/last-probe';
 import type { Clock } from '#operator/queue';
 
-/** Milliseconds between two probes while a runtime does not yet serve its configuration; below, the interval afterwards. */
+/** Milliseconds between probes until a runtime serves its configuration. */
 const WHILE_STARTING = 150;
 const WHILE_SERVING = 1000;
 /** Limits of a probe: milliseconds, characters. */
@@ -23,13 +23,12 @@ export class ObservedRuntimes {
   readonly #watched = new Map<string, Watched>();
   #closed = false;
 
-  /** Calls `changed` with a runtime's name when its status differs from the previous one. */
   constructor(clock: Clock, changed: (name: string) => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** Returns the last status, also after one or two unanswered probes; undefined while the runtime does not answer. */
+  /** Stays after one or two unanswered probes; undefined while the runtime does not answer. */
   status(name: string): RuntimeStatus | undefined {
     return this.#watched.get(name)?.lastProbe.answer;
   }
@@ -44,7 +43,7 @@ export class ObservedRuntimes {
     void this.#look(name, watched);
   }
 
-  /** Discards the status of a process that has ended, whichever process listens on its address next. */
+  /** Forgets a process that has ended, whichever process listens on its address next. */
   lost(name: string): void {
     const present = this.#watched.get(name);
     if (!present) return;

@@ -2,7 +2,7 @@ import { Scalar } from 'yaml';
 import type { Position } from './resource.ts';
 
 const ANY = /[^]/g;
-/** Source text of one piece of a value, by scalar style. Escaped line breaks add no characters to the value. */
+/** Keyed by scalar style. Escaped line breaks add no characters to the value. */
 const PIECES: Readonly<Record<string, RegExp>> = {
   [Scalar.PLAIN]: ANY,
   [Scalar.QUOTE_SINGLE]: /''|[^]/g,
@@ -15,10 +15,7 @@ const BLOCKS: ReadonlySet<string | undefined> = new Set([Scalar.BLOCK_LITERAL, S
 /** Double-quoted escapes of characters that `\s` matches; U+0085 (`\N`) is not one of them. */
 const BLANK = /^\\[\s\tntvfr_LP]$/;
 
-/**
- * Returns the offset in the text of a file for a position in a scalar's value; undefined if the node has no text. YAML folds and indents
- * white space only, so all other characters have the same order in both texts.
- */
+/** YAML folds and indents white space only, so all other characters have the same order. Undefined if the node has no text. */
 export function offsetInScalar(text: string, { range, type, value }: Scalar, within: Position): number | undefined {
   const pieces = PIECES[type ?? ''];
   if (!range || pieces === undefined || typeof value !== 'string') return undefined;
@@ -44,7 +41,6 @@ function textBefore(value: string, { line, column }: Position): string {
 
 const countVisible = (text: string): number => text.replaceAll(/\s/g, '').length;
 
-/** Counts the characters of a piece's value other than white space. */
 function visibleIn(piece: string): number {
   if (piece.length === 1) return countVisible(piece);
   if (BLANK.test(piece)) return 0;

@@ -23,9 +23,7 @@ import type { LocalStatusFile } from './local-status-file.ts';
 interface PortAllocationsOptions {
   state: StateFolder;
   statusFile: LocalStatusFile;
-  /** Returns the current resources. */
   folderContent: () => FolderContent;
-  /** Returns the ports of running processes. */
   running: () => PortHolder[];
 }
 
@@ -34,7 +32,7 @@ export class PortAllocations {
   readonly #options: PortAllocationsOptions;
   #value: Allocations;
   #closed = false;
-  /** Cached claims of the latest snapshot, because computing them takes long. */
+  /** Cached, because computing the claims takes long. */
   #claims: { folderContent: FolderContent; claims: ReturnType<typeof portClaims> } | undefined;
 
   constructor(options: PortAllocationsOptions) {
@@ -46,7 +44,6 @@ export class PortAllocations {
     return this.#value;
   }
 
-  /** Ports that resources claim and cannot have, by namespace. */
   get conflicts(): Map<string, PortConflicts> {
     const folderContent = this.#options.folderContent();
     if (this.#claims?.folderContent !== folderContent)
@@ -54,7 +51,7 @@ export class PortAllocations {
     return findPortConflicts(this.#claims.claims, this.#options.running());
   }
 
-  /** Probes the ports of other programs, then assigns missing ports. Returns the resources whose ports changed. */
+  /** Returns the resources whose ports changed. */
   async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
     const { state, statusFile, folderContent } = this.#options;
     const busy = await this.#findBusy({ starting, lost });
@@ -91,7 +88,6 @@ export class PortAllocations {
     return findBusyPorts(candidatePorts(this.#value, servers, backends, starting));
   }
 
-  /** Returns the ports of each resource as text. */
   #ports(): Map<string, string> {
     const { slots, privatePlaces, backendPlaces } = this.#value;
     const texts = this.#options.folderContent().manifests.map((manifest) => {

@@ -4,18 +4,16 @@ import { byName } from '#operator/by-name';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { keyText, type LocalFacts, type Manifest, parseKey, type ResourceKey, runtimeName } from '#operator/snapshot';
 
-/** Use of a port: endpoint of a resource, its private port, or the program of an MCPServer. */
+/** Endpoint of a resource, its private port, or the program of an MCPServer. */
 type Role = 'runtime' | 'private' | 'backend';
 
-/** A port that a process of the folder uses. */
 export interface PortHolder {
-  /** Text of the key of its resource. */
+  /** Text of the owner's key. */
   owner: string;
   role: Role;
   port: number;
 }
 
-/** A port that a resource claims, with the field that names it. */
 interface PortClaim extends PortHolder {
   field: string;
 }
@@ -49,19 +47,17 @@ function portOfProxy(spec: unknown): Named[] {
   ];
 }
 
-/** Returns the field and the public port that the resource claims. */
 function claimOfRuntime({ kind, spec }: Manifest): { field: string; port: number } | undefined {
   const named = kind === 'VirtualMCPServer' ? portOfServer(spec) : portOfProxy(spec);
   for (const [field, port] of named) if (port !== undefined) return { field, port };
   return undefined;
 }
 
-/** Returns the public port that the resource claims. */
 export function claimedPort(manifest: Manifest): number | undefined {
   return claimOfRuntime(manifest)?.port;
 }
 
-/** Returns the port of the program; undefined when the program does not run here, has no port, or is stopped. */
+/** Returns undefined when the program does not run here, has no port, or is stopped. */
 function portOfProgram({ kind, spec }: Manifest): number | undefined {
   const data = kind === 'MCPServer' ? MCPServerSpec.safeParse(spec).data : undefined;
   if (!data?.command || data.remoteUrl !== undefined || data.suspend || transportOf(data) === 'stdio') return undefined;
@@ -71,7 +67,6 @@ function portOfProgram({ kind, spec }: Manifest): number | undefined {
 const isSuspended = ({ kind, spec }: Manifest): boolean =>
   kind === 'MCPServer' && MCPServerSpec.safeParse(spec).data?.suspend === true;
 
-/** Returns the ports that resources claim, in manifest order. */
 export function portClaims(manifests: readonly Manifest[]): PortClaim[] {
   return manifests.flatMap((manifest) => {
     const owner = keyText({ kind: manifest.kind, ...manifest.metadata });
@@ -94,10 +89,7 @@ function describeHolder(holder: PortHolder & { field?: string }, { namespace }: 
 
 export type PortConflicts = NonNullable<LocalFacts['portConflicts']>;
 
-/**
- * Returns why resources cannot have the ports that they claim, by namespace. A running process keeps its port; otherwise the resource that
- * is first in manifest order gets it.
- */
+/** Keeps the port of a running process; otherwise prefers the first resource in manifest order. */
 export function findPortConflicts(
   claims: readonly PortClaim[],
   running: readonly PortHolder[],

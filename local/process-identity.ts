@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { codeOf } from '#lib/files/code-of';
 
-/** Identifies a process, also after the system reuses its id. */
+/** Stays unique after the system reuses the id. */
 export const ProcessIdentity = z.object({
   pid: z.int().positive(),
-  /** Start time in the system's own notation; only equality is meaningful. */
+  /** In the system's own notation; only equality is meaningful. */
   started: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
@@ -27,7 +27,7 @@ function startFromProc(pid: number): string | undefined {
   return fields[0] === 'Z' ? undefined : fields[19];
 }
 
-/** Returns the start time of the process with this id; undefined when it does not exist or is a zombie. */
+/** Returns undefined when the process does not exist or is a zombie. */
 export function startOf(pid: number): string | undefined {
   if (!isThere(pid)) return undefined;
   try {
@@ -40,7 +40,6 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** Reports whether this exact process still runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return startOf(identity.pid) === identity.started;
 }

@@ -11,31 +11,26 @@ import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
 const OWN_KINDS = Object.keys(KIND_NAMES) as KindName[];
 
 interface ReadManifests {
-  /** Resources in the order of the files. A resource with an invalid `spec` is included, so that its running processes are not ended. */
+  /** Keeps the order of the files. Includes an invalid `spec`, so that its running processes are not ended. */
   resources: Resource[];
   problems: Problem[];
   /** Ignored documents and likely misspelt API groups; they cause no rejection. */
   notices: Problem[];
-  /** API groups of vmcp kinds that were read, sorted. */
+  /** Sorted groups of vmcp kinds. */
   groups: string[];
 }
 
-/** The content of one file. */
 export interface ParsedFile {
   problems: Problem[];
   documents: { read: Read; document: YamlDocument }[];
 }
 
-/** Parses one file, independently of all others. */
 export function parseFile(file: ManifestFile): ParsedFile {
   const { problems, documents } = readYamlDocuments(file);
   return { problems, documents: documents.map((document) => ({ read: readResource(file.file, document), document })) };
 }
 
-/**
- * Reads the documents of files as resources. Each problem has file, line, path and remedy; an unreadable file does not affect the others.
- * The known kinds are accepted with any API group.
- */
+/** An unreadable file does not affect the others. The known kinds are accepted with any API group. */
 export function parseManifests(files: readonly ManifestFile[], parse = parseFile): ReadManifests {
   const problems: Problem[] = [];
   const notices: Problem[] = [];
@@ -79,7 +74,7 @@ function readResource(file: string, document: YamlDocument): Read {
 
 const kindOf = (value: unknown) => z.object({ kind: z.string() }).safeParse(value).data?.kind;
 
-/** Reads a vmcp resource, without its status: only the operator writes a status. */
+/** Omits the status, which only the operator writes. */
 function readOwn(kind: KindName, file: string, document: YamlDocument): Read {
   const whole = z.record(z.string(), z.unknown()).parse(document.value);
   const written = Object.fromEntries(Object.entries(whole).filter(([field]) => field !== 'status'));
@@ -125,7 +120,6 @@ function named({ name, namespace, creationTimestamp, labels, annotations }: Obje
   };
 }
 
-/** Maximum number of problems reported for one document. */
 const MOST_PROBLEMS = 100;
 
 function explain(error: z.ZodError, schema: z.ZodType, file: string, document: YamlDocument): Problem[] {

@@ -14,24 +14,22 @@ import { openState, type StateFolder } from './state-folder.ts';
 import { LocalStatusFile } from './local-status-file.ts';
 import { writeFileAtomic } from '#lib/files/write-file';
 
-/** Milliseconds that current work may take to finish before the children are ended. */
+/** Milliseconds for current work before the children are ended. */
 const WORK_ENDS = 500;
 
 interface RunOptions {
   folder: string;
   state: StateFolder;
-  /** Fingerprint of this program. */
   build: string;
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
-  /** Secrets stored by the management API. */
   secrets: SecretsSource;
   /** Ends the wait for the first round; the caller must still call `stop` of the returned folder. */
   stop: AbortSignal;
-  /** Logs a problem of a resource once, until the problem changes. */
+  /** Called once, until the problem changes. */
   onProblem: (key: ResourceKey, problem: unknown) => void;
-  /** Opens a service beside the folder, once the state folder is locked and before anything is reported as ready. */
+  /** Called once the state folder is locked and before anything is reported as ready. */
   beside?: (statusFile: LocalStatusFile) => Promise<Closable | undefined>;
 }
 
@@ -41,11 +39,11 @@ interface Closable {
 
 export interface RunningFolder {
   statusFile: LocalStatusFile;
-  /** Ends every process within 5 s and releases the state folder. */
+  /** Takes at most 5 s. */
   stop(): Promise<void>;
 }
 
-/** Deletes files that are needed only while vmcp runs, such as secret files. */
+/** Files that are needed only while vmcp runs, such as secret files. */
 function dropRun(state: StateFolder): void {
   for (const path of [state.status, state.run]) rmSync(path, { recursive: true, force: true });
 }
@@ -57,10 +55,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/**
- * Runs a folder of manifests until it is stopped. Resolves when every resource has been reconciled once. @throws AlreadyRunning when
- * another process holds the state folder
- */
+/** Resolves when every resource has been reconciled once. @throws AlreadyRunning when another process holds the state folder */
 export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const { folder, state } = options;
   openState(state);
@@ -78,7 +73,6 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   }
 }
 
-/** Removes files, processes and containers of the predecessor. */
 async function clearUp({ folder, state, environment }: RunOptions): Promise<void> {
   writeFileAtomic(state.lastFolder, folder);
   endLeftovers(state);

@@ -23,7 +23,7 @@ export interface ProcessSpec {
   args: string[];
   env: NodeJS.ProcessEnv;
   directory: string;
-  /** Whether the last line on standard error states why the process could not start, and holds no secret. */
+  /** The last line on standard error states why the process could not start, and holds no secret. */
   tellsFailure?: true;
   /** Removes leftovers of a killed process that do not end with it, such as containers. */
   cleanUp?: () => Promise<unknown>;
@@ -33,22 +33,20 @@ export const ProcessState = z.object({
   name: z.string(),
   state: z.enum(['running', 'waiting', 'stopped']),
   identity: ProcessIdentity.exactOptional(),
-  /** Number of starts after the first. */
+  /** Starts after the first. */
   restarts: z.int().min(0),
-  /** How the last process ended, without its output. */
   lastEnd: z.string().exactOptional(),
-  /** Last output line of a process that could not start; only when its spec allows it. */
+  /** Last output line; only when the spec allows it. */
   failure: z.string().exactOptional(),
 });
 export type ProcessState = z.infer<typeof ProcessState>;
 
 interface ProcessDeps {
   clock: Clock;
-  /** Opens the log; it is closed with the process. */
+  /** The log is closed with the process. */
   openLog: () => Writable;
-  /** Reports whether a restart is allowed now; called before each start after the first. */
+  /** Called before each start after the first. */
   mayStart?: () => Promise<boolean>;
-  /** Called after each change of state. */
   changed: (state: ProcessState) => void;
 }
 
@@ -60,7 +58,6 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ends a process and its process group: SIGTERM, then a wait, then SIGKILL. */
 async function endGroup(child: ChildProcess, pid: number, clock: Clock): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     await new Promise<void>((resolve) => {
@@ -75,15 +72,12 @@ async function endGroup(child: ChildProcess, pid: number, clock: Clock): Promise
   signalGroup(pid, 'SIGKILL');
 }
 
-/** Describes the failure by its code alone, because the message of a refused argument repeats the argument. */
+/** Returns the code alone, because the message of a refused argument repeats the argument. */
 function cannotStart(problem: unknown): string {
   return `could not be started (${codeOf(problem) ?? 'unknown'})`;
 }
 
-/**
- * Keeps one process running: restarts it when it ends, with a growing delay after crashes. The process has its own process group, so that
- * Ctrl-C in the terminal reaches only vmcp, and its children end with it.
- */
+/** Restarts with a growing delay after crashes. The own process group keeps Ctrl-C from reaching the process. */
 export class SupervisedProcess {
   readonly #spec: ProcessSpec;
   readonly #deps: ProcessDeps;
@@ -104,7 +98,7 @@ export class SupervisedProcess {
     return this.#state;
   }
 
-  /** Ends the process and its children within about 3 s. */
+  /** Ends the children too, within about 3 s. */
   async stop(): Promise<void> {
     this.#wanted = false;
     this.#cancelRestart?.();

@@ -7,24 +7,23 @@ import type { ProcessSpec } from './run-process.ts';
 import { RUNTIME_ENVIRONMENT } from './runtime-node-options.ts';
 import { RUN_CONFIG_FILE } from './write-rendered.ts';
 
-/** Seconds that a runtime has to finish current calls; it is killed soon after. */
+/** Seconds for current calls; the runtime is killed soon after. */
 const DRAIN = '2';
 
 interface ChildDeps {
-  /** Program of the runtime with its first arguments. */
   runtime: string[];
-  /** Folder of the manifests: paths in commands are relative to it. */
+  /** Paths in commands are relative to the manifests' folder. */
   folder: string;
   environment: NodeJS.ProcessEnv;
   valueOf: (source: SecretSource) => string;
 }
 
-/** Removes the operator's secrets and the password of the encrypted file from the environment. A runtime reads files instead. */
+/** Removes the operator's secrets and the password of the encrypted file: a runtime reads files instead. */
 function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('VMCP_SECRET')));
 }
 
-/** Returns how a planned child is started. `configDirectory`: folder of the runtime's document. */
+/** `configDirectory` is the folder of the runtime's document. */
 export function specOfChild(child: LocalChild, configDirectory: string | undefined, deps: ChildDeps): ProcessSpec {
   const { folder: directory, environment } = deps;
   if (child.role === 'runtime') {

@@ -7,16 +7,14 @@ import type { StateFolder } from './state-folder.ts';
 
 type Server = Pick<ResourceKey, 'kind' | 'namespace' | 'name'>;
 
-/** A file kept for a server. For a database: the number of rows by kind. */
 interface StateFile {
   path: string;
   rows: Record<string, number>;
 }
 
-/** Suffixes of the files that SQLite creates beside a database. */
 const PART_OF_DATABASE = /\.sqlite-(wal|shm|journal)$/;
 const DATABASE = '.sqlite';
-/** Maps each table to the name of its rows, which is the same as in Redis. */
+/** Maps a table to the name of its rows, which is the same as in Redis. */
 const ROW_KINDS: Record<string, string> = {
   codes: 'code',
   sessions: 'session',
@@ -34,7 +32,7 @@ function foldersOf(state: StateFolder, { kind, namespace, name }: Server): strin
 
 const filesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).sort() : []);
 
-/** Runs `work` on a database file of vmcp. A file that is not one of its databases has no rows. */
+/** A file that is not one of vmcp's databases has no rows. */
 function withDatabase<T>(path: string, readOnly: boolean, work: (database: DatabaseSync) => T): T | undefined {
   let database: DatabaseSync | undefined;
   try {
@@ -65,7 +63,7 @@ function countRows(database: DatabaseSync): Record<string, number> {
   return counted;
 }
 
-/** Returns the files kept for a server below the state folder: its login database and its keys. */
+/** Returns the login database and the keys. */
 export function stateFiles(state: StateFolder, server: Server): StateFile[] {
   return foldersOf(state, server).flatMap((folder) =>
     filesIn(folder)
@@ -77,12 +75,12 @@ export function stateFiles(state: StateFolder, server: Server): StateFile[] {
   );
 }
 
-/** Removes the files and the uid for which they were sealed. No running process may have the state folder open. */
+/** Removes the uid too. No running process may have the state folder open. */
 export function removeStateFiles(state: StateFolder, server: Server): void {
   for (const folder of foldersOf(state, server)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Forgets the uid: a later server of the same name gets another one and cannot open files left by this server. */
+/** A later server of the same name gets another uid and cannot open files left by this server. */
 export function forgetIdentity(state: StateFolder, server: Server): void {
   const allocations = readAllocations(state);
   const place = `${server.namespace}/${runtimeName(server)}`;
@@ -90,7 +88,7 @@ export function forgetIdentity(state: StateFolder, server: Server): void {
   if (place in allocations.uids) writeAllocations(state, { ...allocations, uids });
 }
 
-/** Deletes all rows from the databases of a running server, in one transaction for each database. The keys stay. */
+/** Uses one transaction for each database. Keeps the keys. */
 export function emptyDatabases(state: StateFolder, server: Server): void {
   for (const { path } of stateFiles(state, server).filter((file) => file.path.endsWith(DATABASE))) {
     withDatabase(path, false, (database) => {

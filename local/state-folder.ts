@@ -2,45 +2,40 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '#lib/files/write-file';
 
-/** Paths of the files of one `vmcp up`, all below one folder that only its owner can read. */
+/** Only the owner can read the folder. */
 export interface StateFolder {
-  /** Absolute path, by default `.vmcp` in the working directory. */
+  /** Absolute; by default `.vmcp` in the working directory. */
   path: string;
   lock: string;
-  /** Records the manifest folder that runs now or ran last. */
+  /** The manifest folder that runs now or ran last. */
   lastFolder: string;
   /** Uids and ports that stay the same across restarts. */
   allocations: string;
-  /** Key of the hashes in the names of secret files. */
+  /** Hashes the names of secret files. */
   digestKey: string;
-  /** Started processes, so that the next vmcp can end those of a killed one. */
+  /** The next vmcp ends the processes of a killed one. */
   children: string;
-  /** Container engine and labels, so that the next vmcp can remove the containers of a killed one. */
+  /** Holds engine and labels: the next vmcp removes the containers of a killed one. */
   containers: string;
-  /** Status that `vmcp status` reads. */
+  /** `vmcp status` reads it. */
   status: string;
   logs: string;
   /** Log of `vmcp up --detach` itself. */
   ownLog: string;
-  /** Run configurations and secret files, by namespace. */
   run: string;
-  /** Generated secrets, by namespace and server. */
   generated: string;
-  /** Keys and databases of authorization servers, by namespace and server: a restart logs no user out. */
+  /** Authorization servers' data by namespace and server: a restart logs no user out. */
   logins: string;
   /** Logins of `vmcp token`. */
   developmentLogins: string;
-  /** OAuth clients registered by `vmcp try`, by endpoint. */
+  /** Clients registered by `vmcp try`, by endpoint. */
   clients: string;
-  /** URL of the management API while it runs. */
   managementAddress: string;
-  /** Token of the management API, new at each start. */
+  /** New at each start. */
   managementToken: string;
-  /** Audit log of the management API. */
   managementAudit: string;
 }
 
-/** Returns all paths, whether the files exist or not. */
 export function locateState(path = '.vmcp'): StateFolder {
   const absolute = resolve(path);
   const inside = (name: string): string => join(absolute, name);
@@ -66,7 +61,7 @@ export function locateState(path = '.vmcp'): StateFolder {
   };
 }
 
-/** Creates the folder, or removes the permissions of other users from it. The folder excludes itself from version control. */
+/** Removes the permissions of other users. The folder excludes itself from version control. */
 export function openState(state: StateFolder): void {
   for (const path of [state.path, state.logs, state.run, state.generated, state.logins])
     mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -5,13 +5,12 @@ import type { Clock } from '#operator/queue';
 import type { Manifest } from '#operator/snapshot';
 import type { Problem } from './resource.ts';
 
-/** Source of stored secret values, which the management API writes. */
 export interface SecretsSource {
-  /** Files whose content changes with each secret. */
+  /** The content of these files changes with each secret. */
   files: readonly string[];
   /** Calls `changed` after each change made by this process. Returns a function that ends the subscription. */
   listen(changed: () => void): () => void;
-  /** Returns the values of existing keys. May throw an Error whose message is public. */
+  /** Returns only existing keys. May throw an Error whose message is public. */
   read(namespace: string, keys: readonly string[]): Promise<Map<string, string>>;
 }
 
@@ -22,7 +21,7 @@ const RETRY = 30_000;
 
 type Values = Map<string, Record<string, string>>;
 
-/** Returns the keys of the stored Secret that manifests name, by namespace. Other values are never read. */
+/** Groups keys by namespace. Other values are never read. */
 function keysNamedBy(manifests: readonly Manifest[]): Map<string, Set<string>> {
   const named = new Map<string, Set<string>>();
   for (const { metadata, spec } of manifests) {
@@ -50,7 +49,7 @@ export class StoredSecrets {
   #problem: Problem | undefined;
   #wanted: readonly Manifest[] = [];
   #reading: Promise<unknown> = Promise.resolve();
-  /** The next read, which has not begun; calls made now share it. */
+  /** The next read has not begun; calls made now share it. */
   #next: Promise<boolean> | undefined;
   #stop: () => void = () => undefined;
   #cancelRetry: (() => void) | undefined;
@@ -70,7 +69,7 @@ export class StoredSecrets {
     return this.#problem ? [this.#problem] : [];
   }
 
-  /** Reads the secrets that these manifests name, one read at a time. Returns whether values or problems changed. */
+  /** Runs one read at a time. Returns whether values or problems changed. */
   load(manifests: readonly Manifest[]): Promise<boolean> {
     this.#wanted = manifests;
     this.#next ??= this.#reading.then(() => {
@@ -81,7 +80,6 @@ export class StoredSecrets {
     return this.#next;
   }
 
-  /** Calls `changed` when a load may return new values. */
   watch(changed: () => void): void {
     this.#retry = changed;
     const endListening = this.#source.listen(changed);

@@ -2,11 +2,11 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '#lib/files/code-of';
 
-/** Maximum number of bytes read at once, and searched at the end of a file for its last lines. */
+/** Bytes read at once, and searched at the end of a file for its last lines. */
 const MOST = 256 * 1024;
 const LOOK = 300;
 
-/** Reads from an offset to the end, at most `MOST` bytes; undefined when the file does not exist. */
+/** Reads at most `MOST` bytes; returns undefined when the file does not exist. */
 function readFrom(path: string, from: number | undefined): { bytes: Buffer; start: number } | undefined {
   let descriptor: number;
   try {
@@ -32,13 +32,12 @@ function linesOf(text: string): string[] {
   return lines.map((line) => `${line}\n`);
 }
 
-/** Lines of a file, each with its line break, and the offset after them. */
+/** Lines end with a line break; the offset is after them. */
 export interface ReadLines {
   lines: string[];
   offset: number;
 }
 
-/** Returns the last lines of a file; with `follow`, only complete lines. */
 export function lastLines(path: string, count: number, follow: boolean): ReadLines {
   const first = readFrom(path, undefined);
   if (!first) return { lines: [], offset: 0 };
@@ -49,7 +48,7 @@ export function lastLines(path: string, count: number, follow: boolean): ReadLin
   return { lines: count === 0 ? [] : known.slice(-count), offset: first.start + whole };
 }
 
-/** Returns complete lines after an offset. After a rotation, it continues with the new file. */
+/** Returns complete lines only. After a rotation, continues with the new file. */
 export function nextLines(path: string, offset: number): ReadLines {
   const next = readFrom(path, offset);
   if (!next) return { lines: [], offset: 0 };
@@ -59,10 +58,7 @@ export function nextLines(path: string, offset: number): ReadLines {
   return { lines: linesOf(next.bytes.subarray(0, taken).toString('utf8')), offset: next.start + taken };
 }
 
-/**
- * Yields the last lines of a file, each with its line break; with `follow`, also appended lines until `signal` aborts. After a rotation,
- * it continues with the new file. An incomplete line is yielded once it is complete.
- */
+/** Yields appended complete lines with `follow` until `signal` aborts, across rotations. */
 export async function* tailLog(
   path: string,
   { lines: count, follow, signal }: { lines: number; follow: boolean; signal: AbortSignal },

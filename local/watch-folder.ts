@@ -8,7 +8,6 @@ const QUIET = 100;
 /** Milliseconds between two polls, for systems without events (network folders, containers). */
 const LOOK = 2000;
 
-/** Returns names, sizes and times of the YAML files in a folder as one text, for comparison. */
 function signature(folder: string): string {
   try {
     const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
@@ -33,7 +32,6 @@ function systemWatcher(folder: string, noticed: () => void): FSWatcher | undefin
   }
 }
 
-/** Calls `changed` after the YAML files of a folder changed. Returns a function that ends the watch. */
 export function watchFolder(folder: string, clock: Clock, changed: () => void): () => void {
   let seen = signature(folder);
   let cancelQuiet: (() => void) | undefined;

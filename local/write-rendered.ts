@@ -4,19 +4,15 @@ import { join } from 'node:path';
 import type { Rendered, SecretSource } from '#operator/plan/outcome';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
-/** Name of the document in a child's configuration folder. */
 export const RUN_CONFIG_FILE = 'run-config.yaml';
 
-/** Returns the SHA-256 (hex) of the run configuration on disk, which a runtime reports as `config_digest`; undefined without a file. */
+/** Returns the SHA-256 (hex) that a runtime reports as `config_digest`; undefined without a file. */
 export function digestOnDisk(configDirectory: string): string | undefined {
   const text = readIfThere(join(configDirectory, RUN_CONFIG_FILE));
   return text === undefined ? undefined : createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * Writes the files of one runtime: secret and plain files first, the document that names them last. Each write is atomic, and unchanged
- * files are skipped. `valueOf` returns the secret values.
- */
+/** Writes the document last, after the files that it names. Each write is atomic; unchanged files are skipped. */
 export function writeRendered(rendered: Rendered, valueOf: (source: SecretSource) => string): void {
   const { configDirectory, secretDirectory, text: document, secretFiles, plainFiles } = rendered;
   for (const directory of [configDirectory, secretDirectory]) mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -33,7 +29,7 @@ function pruneFolder(directory: string, kept: Set<string>): void {
   }
 }
 
-/** Removes files that the document no longer names. Call it only after the runtime serves that document. */
+/** Call it only after the runtime serves the document. */
 export function pruneRendered({ configDirectory, secretDirectory, secretFiles, plainFiles }: Rendered): void {
   const kept = new Set([RUN_CONFIG_FILE, ...Object.keys(secretFiles), ...Object.keys(plainFiles)]);
   for (const directory of new Set([configDirectory, secretDirectory])) pruneFolder(directory, kept);

@@ -15,26 +15,25 @@ import { repeatedKey } from '#operator/yaml-bounds';
 import { offsetInScalar } from './offset-in-scalar.ts';
 import type { ManifestFile, Position, Problem } from './resource.ts';
 
-/** Maximum file size in bytes; no user writes a larger manifest, and it would cost memory. */
+/** Bytes; no user writes a larger manifest, and it would cost memory. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_DOCUMENTS = 1000;
-/** Maximum number of aliases resolved in one document: aliases that reference each other would grow without limit. */
+/** Aliases that reference each other would grow without limit. */
 const MAX_ALIASES = 100;
 const MAX_DEPTH = 1000;
 const TOO_DEEP = 'nested too deeply; make it flatter';
 
-/** One document of a file, with source positions. */
 export interface YamlDocument {
   value: unknown;
-  /** First line, counted from 1. */
+  /** Counted from 1. */
   line: number;
-  /** Returns the line of a field, or of its key if it has one; undefined when the field is not written. */
+  /** Returns the line of its key if it has one; undefined when the field is not written. */
   lineOf: (path: (string | number)[]) => number | undefined;
-  /** Returns the file position for a position in a field's text; undefined when it cannot be determined. */
+  /** Returns undefined when it cannot be determined. */
   positionOf: (path: (string | number)[], within: Position) => Position | undefined;
 }
 
-/** Returns the documents of a file, or the reason why it is not valid YAML. Never throws, and never repeats file content. */
+/** Never throws, and never repeats file content. */
 export function readYamlDocuments({ file, text }: ManifestFile): { documents: YamlDocument[]; problems: Problem[] } {
   const lines = new LineCounter();
   try {
@@ -54,7 +53,6 @@ export function readYamlDocuments({ file, text }: ManifestFile): { documents: Ya
   }
 }
 
-/** A file that cannot be parsed; `offset` is the position in its text. */
 class Unreadable extends Error {
   readonly offset: number;
   constructor(message: string, offset = 0) {
@@ -63,7 +61,7 @@ class Unreadable extends Error {
   }
 }
 
-/** Converts errors of the library, which throws for unresolvable references and when nesting exhausts the stack. */
+/** The library throws for unresolvable references and when nesting exhausts the stack. */
 function asUnreadable(error: unknown): Unreadable {
   if (error instanceof Unreadable) return error;
   if (error instanceof RangeError) return new Unreadable(TOO_DEEP);
@@ -125,7 +123,7 @@ function positioned(document: Document.Parsed, text: string, lines: LineCounter)
 
 type PairOf = (map: YAMLMap, name: string) => Pair | undefined;
 
-/** Finds pairs by name; each mapping is read once, however many of its fields are requested. */
+/** Reads each mapping once, however many of its fields are requested. */
 function rememberPairs(): PairOf {
   const known = new Map<YAMLMap, Map<string, Pair>>();
   return (map, name) => {
@@ -138,7 +136,7 @@ function rememberPairs(): PairOf {
 }
 
 interface Nodes {
-  /** The key at the end of a path, or the entry if it is in a list. */
+  /** Key of the field, or the entry in a list. */
   place: unknown;
   value: unknown;
 }
@@ -161,7 +159,7 @@ function nodesAt(document: Document, path: (string | number)[], pairOf: PairOf):
   return { place, value };
 }
 
-/** Messages of vmcp: those of the library repeat parts of the text, which may be a secret. */
+/** The library's messages repeat parts of the text, which may be a secret. */
 const YAML_ERRORS: Partial<Record<string, string>> = {
   BAD_ALIAS: 'an alias names no anchor',
   BAD_DQ_ESCAPE: 'a text in double quotes holds an unknown escape',

@@ -1,2 +1,1 @@
-/** Path prefix of all operations. */
 export const BASE = '/api/v1beta';

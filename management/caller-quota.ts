@@ -22,7 +22,7 @@ export class CallerQuota {
 
   /**
    * Returns the function that releases the amount, once.
-   * @throws Problem `too_many_requests`: the caller exceeds its limit; `unavailable`: all callers exceed theirs. Both with Retry-After
+   * @throws Problem `too_many_requests` (caller), `unavailable` (all), with Retry-After
    */
   take(key: string, amount = 1): () => void {
     return this.#explained(() => this.#quota.take(key, amount));

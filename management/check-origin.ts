@@ -3,10 +3,7 @@ import { Problem } from './problem.ts';
 
 const OWN_SITE = new Set(['none', 'same-origin']);
 
-/**
- * Rejects browser requests from pages of other sites. Other clients send neither header. `own`: origins of this server.
- * @throws Problem `foreign_host`
- */
+/** Rejects browser requests from pages of other sites; other clients send neither header. @throws Problem `foreign_host` */
 export function checkOrigin({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders, own: readonly string[]): void {
   const isOwn = origin === undefined || own.includes(origin);
   if (!isOwn || (site !== undefined && (typeof site !== 'string' || !OWN_SITE.has(site))))

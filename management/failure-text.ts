@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Problem } from './problem.ts';
 
-/** Returns the log text of an internal error, without the query of the request. */
+/** Omits the query of the request. */
 export function failureText({ method, url }: IncomingMessage, { code, message, cause }: Problem): string {
   const why = cause instanceof Error ? ` (${cause.message})` : '';
   return `${method ?? ''} ${url?.split('?')[0] ?? ''}: ${code}: ${message}${why}`;

@@ -3,10 +3,7 @@ import { Problem } from './problem.ts';
 /** Accepted versions of a resource. A change requires that the current version is one of them. */
 export type Expected = readonly string[];
 
-/**
- * Returns a new expression (`lastIndex` is state) that matches one entity tag or an empty list element, with its
- * separator. RFC 9110 allows octets above ASCII; no tag of vmcp has them.
- */
+/** New for each use, as `lastIndex` is state. RFC 9110 allows octets above ASCII; no tag of vmcp has them. */
 const anElement = () => /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(,|$)/y;
 
 interface Tag {
@@ -14,7 +11,7 @@ interface Tag {
   isWeak: boolean;
 }
 
-/** Returns the tags of a header in their order. @throws Problem `bad_request` */
+/** @throws Problem `bad_request` */
 function readTags(name: string, header: string): Tag[] {
   const tags: Tag[] = [];
   const element = anElement();
@@ -31,20 +28,13 @@ function readTags(name: string, header: string): Tag[] {
   return tags;
 }
 
-/**
- * Returns the versions of an `If-Match` header; undefined if it is absent or `*`. Omits weak tags: RFC 9110 §13.1.1
- * requires strong comparison.
- * @throws Problem `bad_request`
- */
+/** Returns undefined if absent or `*`. Omits weak tags: RFC 9110 §13.1.1 requires strong comparison. @throws Problem `bad_request` */
 export function readIfMatch(header: string | undefined): Expected | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   return readTags('If-Match', header).flatMap(({ version, isWeak }) => (isWeak ? [] : [version]));
 }
 
-/**
- * Returns whether an `If-None-Match` header matches the version, by weak comparison (RFC 9110 §13.1.2).
- * @throws Problem `bad_request`
- */
+/** Compares weakly (RFC 9110 §13.1.2). @throws Problem `bad_request` */
 export function isKnown(version: string, header: string | undefined): boolean {
   if (header === undefined) return false;
   return header.trim() === '*' || readTags('If-None-Match', header).some((tag) => tag.version === version);
@@ -53,6 +43,5 @@ export function isKnown(version: string, header: string | undefined): boolean {
 const malformed = (name: string): Problem =>
   new Problem('bad_request', `${name}: write entity tags, as ETag gave them: "a", or "a", "b"; or * for any`);
 
-/** Returns whether a change of this version is allowed. */
 export const isExpected = (version: string, expected: Expected | undefined): boolean =>
   expected === undefined || expected.includes(version);

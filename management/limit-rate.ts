@@ -7,7 +7,6 @@ export interface RateLimit {
 }
 
 interface RateOptions {
-  /** Requests at once. */
   burst: number;
   /** Average requests per second. */
   perSecond: number;
@@ -15,13 +14,9 @@ interface RateOptions {
   now: () => number;
 }
 
-/**
- * Buckets in memory. An additional bucket replaces the least recently used one; the key of that one then starts with a
- * full bucket.
- */
+/** An additional bucket replaces the least recently used one, whose key then starts with a full bucket. */
 const MAX_BUCKETS = 10_000;
 
-/** Limits the requests of each key by a token bucket. */
 export function limitRate({ burst, perSecond, now }: RateOptions): RateLimit {
   const rate = { requests: burst, period: (burst / perSecond) * 1000 };
   const buckets = new Map<string, TokenBucket>();

@@ -22,7 +22,6 @@ interface Place {
 
 export interface Listening {
   port: number;
-  /** Replaces the certificate for new connections. */
   use(pair: KeyPair): void;
   /** Ends every connection. Pending answers have `grace` milliseconds, 0 by default. */
   close(grace?: number): Promise<void>;
@@ -44,7 +43,7 @@ const LIMITS = {
   requireHostHeader: false,
 };
 
-/** Serves requests until `close`, with limits on all resources that a caller can hold. Rejects if the port is taken. */
+/** Limits all resources that a caller can hold. Rejects if the port is taken. */
 export async function listen(answer: RequestListener, { host, port, pair }: Place): Promise<Listening> {
   const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair), handshakeTimeout: HANDSHAKE_TIMEOUT }, answer);
   const server: Server = tls ?? createServer(LIMITS, answer);
@@ -70,10 +69,7 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   };
 }
 
-/**
- * Returns a function that tells whether a connection has an unfinished answer. Finished answers of that connection do
- * not count.
- */
+/** Ignores finished answers of the connection. */
 function watchAnswers(server: Server): (socket: Duplex) => boolean {
   const open = new WeakMap<Duplex, Set<ServerResponse>>();
   server.prependListener('request', ({ socket }, response) => {

@@ -1,12 +1,7 @@
 import { MIB } from '#operator/memory-bounds';
 
-/**
- * Limits the bytes that callers can make the management API hold: the length of a text, `weightOf` of JSON. The code
- * that uses a bound enforces it. memory-bounds.test.ts compares the sum of concurrent bounds with the memory limit of
- * the pod.
- */
+/** The code that uses a bound enforces it. memory-bounds.test.ts compares their concurrent sum with the pod's memory limit. */
 export const BOUNDS = {
-  /** Request bodies. */
   bodies: {
     /** Twice the maximum size of a resource in the API server. */
     one: 4 * MIB,
@@ -15,7 +10,6 @@ export const BOUNDS = {
     /** Not counted: with the maximum number of connections they take 16 MiB. */
     short: MIB / 16,
   },
-  /** Lists; at most `LISTS_AT_ONCE` are read concurrently. */
   lists: {
     resources: 32 * MIB,
     /** Pods that are searched for started ones; one page of them is in memory. */
@@ -24,7 +18,6 @@ export const BOUNDS = {
     /** Smaller than `records`: the API server adds fields, and other writers may write concurrently. */
     written: 15 * MIB,
   },
-  /** Registries of all namespaces. */
   registries: {
     /** Registry file as text: ten thousand servers. */
     file: 16 * MIB,
@@ -34,6 +27,5 @@ export const BOUNDS = {
     one: 16 * MIB,
     ofAll: 32 * MIB,
   },
-  /** Signatures of an image as text. */
   signatures: { manifest: 4 * MIB, one: 4 * MIB },
 } as const;

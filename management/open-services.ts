@@ -2,7 +2,6 @@ import type { OpenApiDocument } from './document/openapi-document.ts';
 import type { Services } from './services.ts';
 import type { WorkloadServices } from './workloads/workload-services.ts';
 
-/** Functions that create the services of a namespace. */
 interface Openers {
   version: string;
   openApi: OpenApiDocument;
@@ -14,10 +13,7 @@ interface Openers {
   workloads: (namespace: string) => WorkloadServices;
 }
 
-/**
- * Returns the services of a namespace, each created on first access. Operations without a namespace access none of
- * them.
- */
+/** Creates each service on first access. Operations without a namespace access none. */
 export function openServices({ version, openApi, ...open }: Openers): (namespace: string) => Services {
   return (namespace) => ({
     version,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Query parameters of a paged list. Without them the answer is the whole list. */
+/** Without these parameters the answer is the whole list. */
 export const PAGING = {
   limit: z.coerce.number().int().min(1).max(1000).optional().describe('Most entries of a page; absent: all.'),
   cursor: z
@@ -11,13 +11,9 @@ export const PAGING = {
     .describe('`next_cursor` of the page before.'),
 };
 
-/** Cursor of the next page; absent on the last page. */
 export const NEXT_CURSOR = z.string().optional().describe('Cursor of the next page; absent on the last.');
 
-/**
- * Returns a page of a list sorted by key. Changes of other entries between two requests move no entry to another page.
- * A cursor is a position in that order and grants no permission, so any well-formed cursor is accepted.
- */
+/** Changes of other entries move no entry to another page. A cursor grants no permission, so any well-formed one is accepted. */
 export function pageOf<T>(
   items: readonly T[],
   keyOf: (item: T) => string,

@@ -1,10 +1,7 @@
 /** Maximum number of cached namespaces, as a caller may name any namespace. */
 const MOST = 1_000;
 
-/**
- * Caches one object per namespace, so that connections and copies outlive a request. Above the limit it closes the
- * least recently used object.
- */
+/** Connections and copies outlive a request. Above the limit it closes the least recently used object. */
 export function perNamespace<T extends { close(): Promise<void> }>(
   make: (namespace: string) => T,
 ): (namespace: string) => T {

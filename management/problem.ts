@@ -56,7 +56,6 @@ export type ProblemBody = z.infer<typeof ProblemBody>;
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
-  /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
   constructor(code: ProblemCode, message: string, options: ErrorOptions & { headers?: Record<string, string> } = {}) {
     super(message, options);
@@ -74,7 +73,7 @@ export class Problem extends Error {
   }
 }
 
-/** Converts any error into a Problem. Only the text of a Problem leaves this process. */
+/** Only the text of a Problem leaves this process. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('internal', 'it failed inside; the log of vmcp says more', { cause: error });

@@ -9,10 +9,7 @@ const MOST = { values: 20_000, depth: 100 };
 
 const NOT_JSON = 'send the body as application/json in UTF-8, not compressed';
 
-/**
- * Returns the JSON body of a request; undefined if it has none.
- * @throws Problem `unsupported_media_type`, `too_large`, `bad_request`
- */
+/** Returns undefined without a body. @throws Problem `unsupported_media_type`, `too_large`, `bad_request` */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const { 'transfer-encoding': chunked, 'content-length': length = '0' } = request.headers;
   if (chunked === undefined && length === '0') return undefined;
@@ -44,10 +41,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/**
- * Returns the bytes of quota that a request needs: its Content-Length, or the maximum for a chunked body. Returns 0 for
- * short bodies and for bodies that are rejected unread, so that unauthorized callers cannot exhaust the quota.
- */
+/** Returns Content-Length, or the maximum for a chunked body; 0 for short and rejected bodies, so that those use no quota. */
 export function bodyBytes({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return LONGEST_BODY;
   const length = Number(headers['content-length'] ?? '0');

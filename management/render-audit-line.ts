@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ChangeEvent } from './serving.ts';
 
-/**
- * Returns one line of the audit log with its line break, in the format of the runtime's events. It holds path
- * parameters only, because bodies may hold secrets.
- */
+/** Uses the format of the runtime's events. Holds path parameters only, because bodies may hold secrets. */
 export function renderAuditLine(event: ChangeEvent, loggedAt: Date): string {
   const { type, outcome, source, user, method, path, namespace, params, durationMs, code } = event;
   const name = typeof params.name === 'string' ? params.name : params.key;

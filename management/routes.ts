@@ -6,7 +6,6 @@ import { Problem, problemOf } from './problem.ts';
 import { readBody } from './read-body.ts';
 import type { Serving } from './serving.ts';
 
-/** Creates the routes of all operations. `serving` identifies the caller and runs the operation. */
 export function createRoutes(operations: readonly Operation[], serving: Serving): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
@@ -36,7 +35,6 @@ function inOrder(operations: readonly Operation[]): Operation[] {
   return [...operations].sort((one, other) => parameters(one) - parameters(other));
 }
 
-/** Returns the problem of a request that matches no operation: unknown path or method. */
 function refusal(operations: readonly Operation[], { path, method }: Request): Problem {
   const fits = (operation: Operation) =>
     new RegExp(`^${BASE}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
@@ -83,7 +81,6 @@ async function writeLines(response: Response, { media }: Operation, lines: Async
   response.end();
 }
 
-/** Resolves when the response can take more data or is closed. */
 function taken(response: Response): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -94,7 +91,6 @@ function taken(response: Response): Promise<void> {
   });
 }
 
-/** Converts every error of the routes into an answer. */
 function answerProblem(serving: Serving): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     const problem = problemOf(routerProblem(error));

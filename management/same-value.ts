@@ -1,7 +1,4 @@
-/**
- * Returns whether two JSON values are equal. The order of keys does not matter; an undefined value equals a missing
- * key.
- */
+/** Ignores the order of keys; an undefined value equals a missing key. */
 export function sameValue(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

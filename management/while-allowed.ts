@@ -7,10 +7,7 @@ interface Asking {
   refused: AbortController;
 }
 
-/**
- * Yields lines as long as the reader is allowed: its token can expire and its permission can be revoked while it
- * follows a log.
- */
+/** Rechecks, because the reader's token can expire and its permission can be revoked while it follows a log. */
 export async function* whileAllowed(
   lines: AsyncIterable<string>,
   { ask, every, refused }: Asking,

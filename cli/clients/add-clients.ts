@@ -72,7 +72,6 @@ function addRegister({ parts, group }: Adding): void {
   });
 }
 
-/** Prints the registration of a client, or the configuration to add to it. */
 export function tellClient(
   { name, configuration }: RegisteredClient,
   { out, err }: Pick<Context, 'out' | 'err'>,
@@ -109,7 +108,6 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** Adds `vmcp client`. */
 export function addClients(parts: Parts): void {
   const group = parts.program
     .command('client')

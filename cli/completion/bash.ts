@@ -12,14 +12,13 @@ function commandCase({ path, options, values, below }: CommandWords): string {
   return `    '${path.join(' ')}') ${assignments(values, [...below, ...longFlags(options)])} ;;`;
 }
 
-/** Returns the cases for options with a value. Only the value may follow such an option. */
+/** Only the value may follow an option with a value. */
 function valueCases({ path, options }: CommandWords): string[] {
   return options.flatMap(({ flags, values }) =>
     values ? [`    ${flags.map((flag) => `'${path.join(' ')} ${flag}'`).join('|')}) ${assignments(values)} ;;`] : [],
   );
 }
 
-/** Returns the completion script for bash. It contains commands and options, and queries names on demand. */
 export function bash(commands: readonly CommandWords[]): string {
   const tops = commands.filter(({ path }) => path.length === 1);
   const parents = tops.filter(({ below }) => below.length > 0).map(({ path }) => path[0] ?? '');

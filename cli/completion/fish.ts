@@ -26,7 +26,6 @@ const NAMES = `function __vmcp_names
   $words[1] ${NAMES_COMMAND} $argv[1] $state 2>/dev/null
 end`;
 
-/** Returns the candidates for fish: a list, the names that a command prints, or folders. */
 function offered({ choices, names, folder }: Values): string {
   const words = choices.length > 0 ? ` -a ${quoted(choices.join(' '))}` : '';
   const asked = names ? ` -a '(__vmcp_names ${names})'` : '';
@@ -47,7 +46,6 @@ function lines({ path, description, options, values, below }: CommandWords): str
   ];
 }
 
-/** Returns the completion script for fish. */
 export function fish(commands: readonly CommandWords[]): string {
   return `# vmcp completion for fish: vmcp completion fish | source\n${PLACES}\n${NAMES}\n${commands.flatMap(lines).join('\n')}\n`;
 }

@@ -1,4 +1,4 @@
-/** Sources of names by argument name in the help: the path of a list operation, or a file of the state folder. */
+/** Maps the argument name in the help to the path of a list operation, or to a file of the state folder. */
 export const NAME_KINDS = {
   workload: '/workloads?all=true',
   /** The same list, for commands that call a workload a backend. */
@@ -8,15 +8,12 @@ export const NAME_KINDS = {
   key: '/secrets/default/keys',
   skill: '/skills',
   registry: '/registry',
-  /** Entries of the registry. */
   entry: '/registry/default/servers',
   source: '/registry/default/servers',
-  /** Endpoints. */
   server: 'status.json',
 } as const;
 export type NameKind = keyof typeof NAME_KINDS;
 
 export const isNameKind = (text: string): text is NameKind => Object.hasOwn(NAME_KINDS, text);
 
-/** The hidden command that the completion scripts call. */
 export const NAMES_COMMAND = '__names';

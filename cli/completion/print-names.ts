@@ -10,10 +10,7 @@ const PATIENCE = 300;
 const PLAIN = /^[\w@%+:,./][\w@%+:,./-]*$/;
 const MOST = 1000;
 
-/**
- * Prints the names of one kind, one a line: `[kind, state folder]`. Prints nothing without an answer within `patience` milliseconds.
- * Loads few modules, because it runs at each press of the tab key.
- */
+/** Prints nothing without an answer in time. Loads few modules, because it runs at each press of the tab key. */
 export async function printNames(
   [kind = '', state = '.vmcp']: readonly string[],
   out: Output,
@@ -37,13 +34,12 @@ async function ask(path: string, state: string, patience: number): Promise<unkno
   return answer.ok ? answer.json() : undefined;
 }
 
-/** Reads the resources from a status file. The file lists processes too. */
+/** The status file lists processes too. */
 async function readResources(state: string, file: string): Promise<unknown> {
   const status: unknown = JSON.parse(await readFile(join(state, file), 'utf8'));
   return typeof status === 'object' && status !== null && 'resources' in status ? status.resources : undefined;
 }
 
-/** Returns the names of the records in all lists of an answer. */
 function namesIn(answer: unknown): string[] {
   const lists = (Array.isArray(answer) ? [answer] : valuesOf(answer)).filter((value) => Array.isArray(value));
   const names = lists.flat().flatMap((record: unknown) => nameOf(record) ?? []);
@@ -53,7 +49,7 @@ function namesIn(answer: unknown): string[] {
 const valuesOf = (value: unknown): unknown[] =>
   typeof value === 'object' && value !== null ? Object.values(value) : [];
 
-/** Returns `name` or `key` of a record or of its metadata. Resources other than endpoints have no name here. */
+/** Resources other than endpoints have no name here. */
 function nameOf(record: unknown): string | undefined {
   if (typeof record !== 'object' || record === null) return undefined;
   const own = new Map<string, unknown>(Object.entries(record));

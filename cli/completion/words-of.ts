@@ -1,7 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { isNameKind, type NameKind } from './name-kinds.ts';
 
-/** The permitted values of an argument or option. */
 export interface Values {
   choices: readonly string[];
   names: NameKind | undefined;
@@ -9,29 +8,26 @@ export interface Values {
 }
 
 interface OptionWords {
-  /** All flags of the option, e.g. `--output` and `-o`. */
   flags: readonly string[];
   description: string;
   /** Undefined for an option without a value. */
   values: Values | undefined;
 }
 
-/** Returns the long flags. Word lists offer only these. */
+/** Word lists offer only long flags. */
 export const longFlags = (options: readonly OptionWords[]): string[] =>
   options.flatMap(({ flags }) => flags.filter((flag) => flag.startsWith('--')));
 
-/** A command or subcommand with its options and arguments. */
 export interface CommandWords {
   /** E.g. `['group', 'create']`. */
   path: readonly string[];
   description: string;
   options: readonly OptionWords[];
   values: Values;
-  /** Names of its subcommands. */
   below: readonly string[];
 }
 
-/** Returns the values of an argument or option by its name in the help: `<workload>`, `[folder]`, `<group>`. */
+/** The name in the help decides: `<workload>`, `[folder]`, `<group>`. */
 function valuesOf(name: string, choices: readonly string[] | undefined): Values {
   const isOpen = choices === undefined;
   return {
@@ -59,7 +55,6 @@ function optionWords({ long, short, description, flags, argChoices }: Option): O
   };
 }
 
-/** Returns all visible commands of a program, parents before their subcommands. */
 export function wordsOf(program: Command, above: readonly string[] = []): CommandWords[] {
   return program
     .createHelp()

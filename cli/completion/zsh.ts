@@ -1,7 +1,7 @@
 import { NAMES_COMMAND } from './name-kinds.ts';
 import { type CommandWords, longFlags, type Values } from './words-of.ts';
 
-/** Quotes text in single quotes. zsh ends a name at a colon, so colons are replaced. */
+/** zsh ends a name at a colon, so colons are replaced. */
 const quoted = (text: string): string => `'${text.replaceAll("'", '’').replaceAll(':', ' -')}'`;
 
 const additions = ({ choices, names, folder }: Values, more: readonly string[] = []): string =>
@@ -23,7 +23,6 @@ function valueCases({ path, options }: CommandWords): string[] {
   );
 }
 
-/** Returns the completion script for zsh. */
 export function zsh(commands: readonly CommandWords[]): string {
   const tops = commands.filter(({ path }) => path.length === 1);
   const parents = tops.filter(({ below }) => below.length > 0).map(({ path }) => path[0] ?? '');

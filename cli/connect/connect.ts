@@ -16,15 +16,14 @@ import { changeFile, ForeignFile, readClientFile } from '#management/clients/fil
 export interface ConnectOptions extends EndpointOptions {
   write: boolean;
   replace: boolean;
-  /** Name of the endpoint in the client; default: the name of the server. */
+  /** Default: the name of the server. */
   name?: string;
-  /** URL of the endpoint; default: the URL of the server. */
+  /** Default: the URL of the server. */
   url?: string;
   /** `name` applies to the list only. */
   output: 'table' | 'json' | 'name';
 }
 
-/** The endpoint that a client configuration describes. */
 interface Endpoint {
   name: string;
   url: string;
@@ -37,7 +36,7 @@ async function endpointOf(options: ConnectOptions, context: Context): Promise<En
   return { name: name ?? chosen.name, url: urlOf(chosen, options, context) };
 }
 
-/** Returns the URL that a client has under this name, else undefined. @throws UnreadableConfig */
+/** @throws UnreadableConfig */
 function knownUrl(client: McpClient, name: string, home: Home): string | undefined {
   const entry = entryIn(readClientFile(client.file(home)) ?? '', client.format, client.table, name);
   if (entry === undefined) return undefined;
@@ -59,7 +58,6 @@ function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home):
   }
 }
 
-/** Prints the known clients, their configuration files, and whether each one has the endpoint. */
 export async function listClients(options: ConnectOptions, context: Context): Promise<number> {
   const home = homeOf(context.environment);
   const isNamed = options.url !== undefined || isCluster(options);
@@ -89,7 +87,6 @@ function clientNamed(id: string): McpClient {
   );
 }
 
-/** Returns the `vmcp connect` command for this client and endpoint. */
 function connecting({ id }: McpClient, { name, url, server }: ConnectOptions, { typed }: Context): string {
   const given = Object.entries({ name, url, server }).flatMap(([option, value]) =>
     value === undefined ? [] : [`--${option} ${quoted(value)}`],
@@ -113,7 +110,7 @@ function printSnippet(client: McpClient, { name, url }: Endpoint, options: Conne
   context.out.write(`${text}\n`);
 }
 
-/** Refuses to replace another server of this name. @throws CliError */
+/** @throws CliError for another server of this name */
 function checkFree(client: McpClient, { name, url }: Endpoint, replace: boolean, home: Home): void {
   const known = knownUrl(client, name, home);
   if (known === undefined || known === url || replace) return;
@@ -146,7 +143,6 @@ function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptio
   }
 }
 
-/** Prints or writes the configuration of a client for an endpoint. Returns the exit code. */
 export async function connect(id: string, options: ConnectOptions, context: Context): Promise<number> {
   const client = clientNamed(id);
   if (options.output === 'name')

@@ -20,7 +20,7 @@ export class NotThisMachine extends Error {
   }
 }
 
-/** Returns whether a URL points to this machine. Host names are refused, because DNS may resolve them to another machine. */
+/** Refuses host names, because DNS may resolve them to another machine. */
 export function isOfThisMachine({ protocol, hostname }: URL): boolean {
   return isLoopbackHost(hostname) && (protocol === 'http:' || protocol === 'https:');
 }
@@ -31,14 +31,11 @@ interface Cookie {
   pair: string;
 }
 
-/** A headless browser limited to this machine. It keeps cookies, follows redirects and submits forms. */
+/** Keeps cookies, follows redirects and submits forms. */
 export class LoopbackBrowser {
   readonly #cookies = new Map<string, Cookie>();
 
-  /**
-   * Requests a URL and follows redirects to a page, or to a URL that matches `end`. It does not request the latter. @throws
-   * NotThisMachine
-   */
+  /** Follows redirects to a page, or to a URL that matches `end` without requesting it. @throws NotThisMachine */
   async go(start: URL, end: (url: URL) => boolean, body?: URLSearchParams): Promise<Page | URL> {
     let [url, sent] = [start, body];
     for (let redirects = 0; redirects < MOST_REDIRECTS; redirects += 1) {

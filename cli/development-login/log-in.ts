@@ -31,7 +31,7 @@ const Written = z.object({
   tokens: z.custom<StoredOAuthTokens>((value) => z.object({ access_token: z.string() }).safeParse(value).success),
 });
 
-/** Returns the file for a user and endpoint. The file name reveals neither. */
+/** The file name reveals neither user nor endpoint. */
 function fileOf(state: StateFolder, endpoint: string, user: string): string {
   const name = createHash('sha256')
     .update(JSON.stringify([endpoint, user]))
@@ -48,11 +48,7 @@ function readLogin(file: string): Remembered {
   }
 }
 
-/**
- * Returns an access token of a development user for an endpoint with its own authorization server. The first login submits the pages;
- * later calls refresh the token.
- * @throws CliError
- */
+/** The first login submits the pages; later calls refresh the token. @throws CliError */
 export async function logIn(endpoint: string, user: DevelopmentUser, context: Context): Promise<string> {
   const { state, err } = context;
   const serverUrl = new URL(endpoint);
@@ -99,10 +95,7 @@ export async function logIn(endpoint: string, user: DevelopmentUser, context: Co
 /** Error codes of a token endpoint that require a new login (RFC 6749 §5.2). */
 const ENDED = new Set<string>(['invalid_grant', 'invalid_client', 'unauthorized_client']);
 
-/**
- * Refreshes the stored login, and deletes it if it has ended. The SDK could refresh too, but its messages differ.
- * @throws OAuthError, Error when the server gives no definite answer
- */
+/** Deletes an ended login. The SDK's messages differ. @throws OAuthError, Error when the server gives no definite answer */
 async function renew(oauth: OAuthClient, { serverUrl, fetchFn }: Asking): Promise<'renewed' | 'ended' | 'none'> {
   const { client: clientInformation, tokens } = oauth.remembered;
   if (!clientInformation || !tokens?.refresh_token) return 'none';

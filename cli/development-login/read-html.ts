@@ -1,4 +1,3 @@
-/** A field or button of a form. */
 export interface Field {
   readonly name: string;
   readonly value: string;
@@ -9,11 +8,8 @@ export interface Field {
 export interface Form {
   readonly action: URL;
   readonly method: 'GET' | 'POST';
-  /** Inputs without buttons. */
   readonly fields: readonly Field[];
-  /** The buttons in document order. */
   readonly buttons: readonly Field[];
-  /** Text content of the link. */
   readonly text: string;
 }
 
@@ -22,7 +18,7 @@ export interface Link {
   readonly text: string;
 }
 
-/** Returns the forms of an HTML page without scripts; `url` is the URL of the page. */
+/** Reads pages without scripts; `url` is the URL of the page. */
 export function formsIn(html: string, url: URL): Form[] {
   return [...withoutComments(html).matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)].map(([, tag = '', body = '']) => {
     const attributes = attributesOf(tag);
@@ -38,7 +34,6 @@ export function formsIn(html: string, url: URL): Form[] {
   });
 }
 
-/** Returns the links of an HTML page. */
 export function linksIn(html: string, url: URL): Link[] {
   return [...withoutComments(html).matchAll(/<a\b([^>]*)>([\s\S]*?)<\/a>/gi)].flatMap(([, tag = '', body = '']) => {
     const href = attributesOf(tag).get('href');
@@ -46,7 +41,6 @@ export function linksIn(html: string, url: URL): Link[] {
   });
 }
 
-/** Returns the visible text of a page on one line. */
 export function textIn(html: string): string {
   const shown = html.replaceAll(/<(head|style|script)\b[\s\S]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ');
   return unescapeHtml(shown).replaceAll(/\s+/g, ' ').trim();

@@ -4,7 +4,6 @@ import { type Field, type Form, textIn } from './read-html.ts';
 
 const MOST_PAGES = 20;
 
-/** A development user: name and password at the example's identity providers. */
 export interface DevelopmentUser {
   name: string;
   password: string;
@@ -25,7 +24,7 @@ function filled({ fields, buttons }: Form, user: DevelopmentUser): URLSearchPara
   return body;
 }
 
-/** Returns the form of this user if the page has one form for each user, else the first form. */
+/** Returns the first form if the page has none for each user. */
 function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
   const meant = (text: string): boolean => text === name || text.startsWith(`${name}@`);
   const own = forms.find(
@@ -34,17 +33,12 @@ function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
   return forms.length > 1 ? (own ?? forms[0]) : forms[0];
 }
 
-/** Returns the text of a page without a next step, for an error message. */
 function saidBy({ text, status }: Page): string {
   const body = /<body[^>]*>([\s\S]*)<\/body>/i.exec(text)?.[1] ?? text;
   return `${status} ${shownLine(textIn(body)).slice(0, 300)}`;
 }
 
-/**
- * Submits the login pages with name, password and consent, on this machine only. Returns the redirect to the client without requesting
- * it.
- * @throws NotThisMachine, or an Error that names the last page
- */
+/** Visits this machine only; does not request the client's redirect. @throws NotThisMachine, or an Error that names the last page */
 export async function walkThrough(authorizeUrl: URL, redirectUrl: URL, user: DevelopmentUser): Promise<URL> {
   const browser = new LoopbackBrowser();
   const end = (url: URL): boolean => url.origin === redirectUrl.origin && url.pathname === redirectUrl.pathname;

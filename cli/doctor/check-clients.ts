@@ -5,7 +5,7 @@ import { REGISTRATIONS, TRIED, TRIED_REDIRECT } from './registration-bodies.ts';
 
 const random = (): string => randomBytes(32).toString('base64url');
 
-/** Checks dynamic registration. Without it, every client fails that has no pre-registered client id at this server. */
+/** Without dynamic registration, every client fails that has no pre-registered client id at this server. */
 export async function checkRegistration(examined: Examination): Promise<Finding[]> {
   const { server, register } = examined;
   if (!server) return [];
@@ -98,21 +98,20 @@ function authorizeUrl({ server, url, clientId }: Examination, change: Record<str
   return target.href;
 }
 
-/** Returns the redirect target of an answer, with its parameters. */
 function redirectOf(answer: Answer): URL | undefined {
   const { location } = answer.headers;
   if (answer.status < 300 || answer.status >= 400 || location === undefined) return undefined;
   return URL.canParse(location, answer.url) ? new URL(location, answer.url) : undefined;
 }
 
-/** Returns the error of an authorization request; undefined if the login continues. */
+/** Returns undefined if the login continues. */
 function errorOf(answer: Answer): string | undefined {
   const code = redirectOf(answer)?.searchParams.get('error');
   if (code !== null && code !== undefined) return code;
   return answer.status >= 400 ? String(answer.status) : undefined;
 }
 
-/** Checks the requests that clients make at the authorization endpoint before the user logs in. */
+/** Clients make these requests before the user logs in. */
 export async function checkAuthorize(examined: Examination): Promise<Finding[]> {
   const { server, clientId } = examined;
   if (!server) return [];
@@ -123,7 +122,7 @@ export async function checkAuthorize(examined: Examination): Promise<Finding[]> 
   return [...unknown, await checkRepeated(examined), await checkScopes(examined), await checkIss(examined)];
 }
 
-/** Checks a repeated request: one client fetches the URL before the browser does. */
+/** One client fetches the login URL before the browser does. */
 async function checkRepeated(examined: Examination): Promise<Finding> {
   const check = 'authorization request, twice';
   const url = authorizeUrl(examined) ?? '';
@@ -150,7 +149,7 @@ async function checkScopes(examined: Examination): Promise<Finding> {
   return failed(check, `the request ends with ${error}`, 'drop scopes that are not known: some clients add their own');
 }
 
-/** Checks RFC 9207: a server that advertises `iss` must always send it. */
+/** RFC 9207: a server that advertises `iss` must always send it. */
 async function checkIss(examined: Examination): Promise<Finding> {
   const check = 'iss in answers';
   if (examined.server?.authorization_response_iss_parameter_supported !== true) {
@@ -170,7 +169,7 @@ async function checkIss(examined: Examination): Promise<Finding> {
   );
 }
 
-/** Checks that the server does not redirect for an unknown client, and that its error page tells the user how to proceed. */
+/** The server must not redirect for an unknown client, and its error page must tell the user how to proceed. */
 async function checkUnknownClient(examined: Examination): Promise<Finding[]> {
   const check = 'unknown client at authorize';
   const url = authorizeUrl(examined, { client_id: `vmcp-doctor-${random()}` });
@@ -188,10 +187,7 @@ async function checkUnknownClient(examined: Examination): Promise<Finding[]> {
   ];
 }
 
-/**
- * Checks the answer to a token of a deleted client: clients register again only after this exact error. The test token has the format of
- * vmcp's tokens, but uses an unknown secret.
- */
+/** Clients register again only after this exact error. The test token has the format of vmcp's, with an unknown secret. */
 export async function checkForgottenClient({ server }: Examination): Promise<Finding[]> {
   const check = 'forgotten client';
   const endpoint = textIn(server, 'token_endpoint');

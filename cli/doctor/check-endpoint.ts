@@ -3,7 +3,6 @@ import { type Answer, NoAnswer, objectIn, type Question } from './probe.ts';
 
 const VERSION = '2025-11-25';
 
-/** Returns a JSON-RPC request to an MCP endpoint. */
 function rpc(method: string, params: object, headers: Record<string, string> = {}): Question {
   return {
     method: 'POST',
@@ -39,7 +38,6 @@ function judgeEndpoint({ url, status }: Answer): Finding {
   return failed(check, `it answers initialize with ${status}`, 'see the log of the server');
 }
 
-/** Checks that the URL is an MCP endpoint, and whether it requires a login. */
 export async function checkEndpoint(examined: Examination): Promise<Finding[]> {
   const { url } = examined;
   const answer = await tryToAsk(url, initialize());
@@ -62,7 +60,7 @@ function checkTransport(url: string): Finding[] {
   ];
 }
 
-/** Checks the challenge (RFC 9728 §5.1). */
+/** The challenge follows RFC 9728 §5.1. */
 function checkChallenge({ challenge }: Examination): Finding[] {
   const check = 'challenge';
   if (challenge === undefined) return [];
@@ -88,12 +86,11 @@ function checkChallenge({ challenge }: Examination): Finding[] {
   return [ok(check, `it names ${metadata}`)];
 }
 
-/** Returns the metadata URL of a challenge. */
 export function metadataUrlIn(challenge: string | undefined): string | undefined {
   return /\bresource_metadata="([^"]+)"/i.exec(challenge ?? '')?.[1];
 }
 
-/** Checks the requests that probing clients make before or outside a session. */
+/** Probing clients send these requests before or outside a session. */
 export async function checkProbes({ url, token }: Examination): Promise<Finding[]> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const discover = await tryToAsk(url, rpc('server/discover', {}, { ...headers, 'mcp-method': 'server/discover' }));
@@ -117,7 +114,7 @@ function judgeProbe(check: string, answer: Answer | NoAnswer, reason: string): F
   return ok(check, `it answers ${answer.status}, which clients understand`);
 }
 
-/** Checks that application errors are JSON-RPC errors at HTTP 200, because Python clients may hang on a 4xx to a POST. */
+/** Application errors must be JSON-RPC errors at HTTP 200, because Python clients may hang on a 4xx to a POST. */
 async function checkRefusals(
   url: string,
   token: string | undefined,
@@ -162,7 +159,7 @@ function judgeRefusal(check: string, answer: Answer | NoAnswer): Finding {
   return ok(check, 'a call of an unknown tool is an error at HTTP 200');
 }
 
-/** Checks protection against DNS rebinding: a page of another site must not reach a server on this machine or network. */
+/** Prevents DNS rebinding: a page of another site must not reach a server on this machine or network. */
 export async function checkHostAndOrigin({ url }: Examination): Promise<Finding[]> {
   const host = await tryToAsk(url, initialize({ host: 'rebinding.example' }));
   const origin = await tryToAsk(url, initialize({ origin: 'https://rebinding.example' }));

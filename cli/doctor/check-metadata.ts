@@ -14,7 +14,6 @@ import {
 import { metadataUrlIn } from './check-endpoint.ts';
 import { type Answer, NoAnswer, objectIn } from './probe.ts';
 
-/** A metadata document, or the reason why it is unusable. */
 interface Looked {
   url: string;
   document?: Record<string, unknown>;
@@ -30,13 +29,13 @@ async function look(url: string): Promise<Looked> {
   return { url, document };
 }
 
-/** Returns a well-known URL, followed by the path of an identifier (RFC 8414 §3.1, RFC 9728 §3.1). */
+/** Follows RFC 8414 §3.1 and RFC 9728 §3.1. */
 function inserted(identifier: string, wellKnown: string): string {
   const { origin, pathname } = new URL(identifier);
   return `${origin}/.well-known/${wellKnown}${pathname === '/' ? '' : pathname.replace(/\/$/, '')}`;
 }
 
-/** Returns the URLs where clients look for resource metadata, in this order. */
+/** Returns the URLs in the order in which clients look. */
 function resourceDocuments({ url, challenge }: Examination): string[] {
   const named = metadataUrlIn(challenge);
   const all = [
@@ -47,7 +46,7 @@ function resourceDocuments({ url, challenge }: Examination): string[] {
   return [...new Set(all)];
 }
 
-/** Checks the endpoint's metadata (RFC 9728) at each URL where clients look. */
+/** Follows RFC 9728, at each URL where clients look. */
 export async function checkResource(examined: Examination): Promise<Finding[]> {
   const documents = await Promise.all(resourceDocuments(examined).map(look));
   const found = documents.find(({ document }) => document)?.document;
@@ -63,7 +62,7 @@ export async function checkResource(examined: Examination): Promise<Finding[]> {
   return found ? [...findings, checkIdentifier(examined.url, found), checkServerNamed(examined, found)] : findings;
 }
 
-/** Checks the resource identifier. Clients compare it byte for byte with the URL that the user entered. */
+/** Clients compare the identifier byte for byte with the URL that the user entered. */
 function checkIdentifier(url: string, document: Record<string, unknown>): Finding {
   const check = 'resource is the URL';
   const resource = textIn(document, 'resource');
@@ -87,13 +86,13 @@ function checkServerNamed(examined: Examination, document: Record<string, unknow
   return failed(check, `${issuer} is http over the network, which clients refuse`, 'serve the issuer over https');
 }
 
-/** Returns the URLs where clients look for authorization server metadata, in this order. */
+/** Returns the URLs in the order in which clients look. */
 function serverDocuments(issuer: string): string[] {
   const own = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   return [...new Set([inserted(issuer, 'oauth-authorization-server'), inserted(issuer, 'openid-configuration'), own])];
 }
 
-/** Checks the authorization server metadata (RFC 8414, OpenID Connect Discovery) in every form that clients request. */
+/** Requests RFC 8414 and OpenID Connect Discovery in every form that clients use. */
 export async function checkServer(examined: Examination): Promise<Finding[]> {
   const { issuer } = examined;
   if (issuer === undefined) return [];
@@ -111,7 +110,7 @@ export async function checkServer(examined: Examination): Promise<Finding[]> {
   return found ? [...forms, checkIssuer(issuer, issuers), ...checkMembers(found)] : forms;
 }
 
-/** Checks the issuer. RFC 8414 §3.3: unless it is identical, the metadata must not be used. */
+/** RFC 8414 §3.3: unless the issuer is identical, the metadata must not be used. */
 function checkIssuer(named: string, issuers: string[]): Finding {
   const check = 'issuer';
   const other = issuers.find((issuer) => issuer !== named);
@@ -140,7 +139,6 @@ const NEEDED: [member: string, value: string, why: string, remedy: string][] = [
   ],
 ];
 
-/** Checks the metadata members that clients read first. */
 function checkMembers(document: Record<string, unknown>): Finding[] {
   const endpoints = ['authorization_endpoint', 'token_endpoint'].map((member) => {
     const url = textIn(document, member);
@@ -165,7 +163,7 @@ function checkMembers(document: Record<string, unknown>): Finding[] {
 
 const Keys = z.array(z.looseObject({ kid: z.unknown().optional() }));
 
-/** Checks the key set. Clients do not need it, but the endpoint does; a broken set blocks every login. */
+/** Clients do not need the key set, but the endpoint does; a broken set blocks every login. */
 export async function checkKeys({ server }: Examination): Promise<Finding[]> {
   if (!server) return [];
   const check = 'keys';

@@ -11,18 +11,18 @@ import type { Examination, Finding } from './finding.ts';
 
 export interface DoctorOptions extends EndpointOptions {
   register: boolean;
-  /** File with an access token; `-`: standard input. */
+  /** `-` means standard input. */
   tokenFile?: string;
   output: 'table' | 'json';
 }
 
 type Check = (examined: Examination) => Promise<Finding[]>;
 
-/** Checks in the order of a client's requests. Each check adds its results for the next one. */
+/** Checks are in the order of a client's requests; each adds its results for the next one. */
 const LOGIN: Check[] = [checkResource, checkServer, checkKeys, checkRegistration, checkAuthorize, checkForgottenClient];
 const ALWAYS: Check[] = [checkProbes, checkHostAndOrigin];
 
-/** Runs all checks of a client against an endpoint. Never throws: a failure becomes a finding. */
+/** Turns each failure into a finding; never throws. */
 export async function examine(examined: Examination): Promise<Finding[]> {
   const findings = await checkEndpoint(examined);
   if (findings[0]?.verdict !== 'ok') return findings;
@@ -56,7 +56,7 @@ function printFindings(url: string, findings: Finding[], { out }: Context): void
   out.write(`${[url, ...printTable(rows), ...advice, '', sum].join('\n')}\n`);
 }
 
-/** Runs the requirements of MCP clients against an endpoint, and explains each failure. Returns exit code 1 if a check fails. */
+/** Returns exit code 1 if a check fails. */
 export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
   const url = await chooseUrl(typed, options, context);
   const token = await readToken(options.tokenFile, context);

@@ -4,26 +4,21 @@ import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
 /** warning: some clients fail; skipped: the check could not run. */
 type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
 
-/** The result of one check. */
 export interface Finding {
   check: string;
   verdict: Verdict;
-  /** The observation. */
   why: string;
-  /** How to fix it. */
   remedy?: string;
 }
 
-/** The endpoint under test, and the results of earlier checks. */
 export interface Examination {
-  /** The URL as the user entered it. */
+  /** URL as the user entered it. */
   url: string;
   token: string | undefined;
-  /** Whether the checks may register clients. A registration cannot be undone. */
+  /** A registration cannot be undone. */
   register: boolean;
   challenge?: string;
   resource?: Record<string, unknown>;
-  /** The issuer that the resource metadata names. */
   issuer?: string;
   server?: Record<string, unknown>;
   clientId?: string;
@@ -45,19 +40,16 @@ export const warning = (check: string, why: string, remedy: string): Finding => 
 export const skipped = (check: string, why: string, remedy?: string): Finding =>
   remedy === undefined ? { check, verdict: 'skipped', why } : { check, verdict: 'skipped', why, remedy };
 
-/** Returns a string member of a document. */
 export function textIn(document: Record<string, unknown> | undefined, member: string): string | undefined {
   const value = document?.[member];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns a member that is a list of strings, else undefined. */
 export function listIn(document: Record<string, unknown> | undefined, member: string): string[] | undefined {
   const value = document?.[member];
   return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : undefined;
 }
 
-/** Returns an answer, or the reason for its absence. */
 export async function tryToAsk(url: string, question: Question = {}): Promise<Answer | NoAnswer> {
   try {
     return await ask(url, question);
@@ -67,13 +59,12 @@ export async function tryToAsk(url: string, question: Question = {}): Promise<An
   }
 }
 
-/** Returns whether a URL may receive secrets: https, or http on this machine. */
+/** Accepts https, or http on this machine. */
 export function isSecure(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || isLoopbackHost(hostname);
 }
 
-/** Describes how two identifiers differ that should be equal. */
 export function differenceOf(a: string, b: string): string {
   if (a.replace(/\/$/, '') === b.replace(/\/$/, '')) return 'they differ by a slash at the end';
   if (!URL.canParse(a) || !URL.canParse(b)) return 'they differ';

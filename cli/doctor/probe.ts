@@ -11,7 +11,7 @@ export interface Question {
   body?: string;
 }
 
-/** A raw answer. Redirects are not followed; only the beginning of an event stream is read. */
+/** Redirects are not followed; only the beginning of an event stream is read. */
 export interface Answer {
   url: string;
   status: number;
@@ -19,12 +19,11 @@ export interface Answer {
   text: string;
 }
 
-/** Thrown without an answer. The message names the reason in plain words. */
+/** The message names the reason in plain words. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** Reasons for a failed connection, by error code. */
 export const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was broken off',
@@ -57,7 +56,7 @@ function singleValues(headers: NodeJS.Dict<string | string[]>): Record<string, s
 
 const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
-/** Sends one request. @throws NoAnswer, also after 5 s or beyond 1 MiB */
+/** @throws NoAnswer, also after 5 s or beyond 1 MiB */
 export function ask(url: string, { method = 'GET', headers = {}, body }: Question = {}): Promise<Answer> {
   if (!isHttp(url)) return Promise.reject(new NoAnswer(`${url}: it is no http or https URL`));
   const target = new URL(url);
@@ -87,7 +86,6 @@ export function ask(url: string, { method = 'GET', headers = {}, body }: Questio
   });
 }
 
-/** Returns the JSON object of an answer or of the first message of an event stream, else undefined. */
 export function objectIn({ text, headers }: Answer): Record<string, unknown> | undefined {
   const stream = headers['content-type']?.startsWith('text/event-stream') === true;
   const json = stream ? (/^data: ?(.+)$/m.exec(text)?.[1] ?? '') : text;

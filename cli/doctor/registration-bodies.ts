@@ -1,6 +1,6 @@
 const GRANTS = ['authorization_code', 'refresh_token'];
 
-/** Observed registration requests, by client. */
+/** These requests were observed. */
 export const REGISTRATIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'Claude Code': {
     client_name: 'vmcp doctor (as Claude Code)',
@@ -43,6 +43,5 @@ export const REGISTRATIONS: Readonly<Record<string, Readonly<Record<string, unkn
   },
 };
 
-/** The client whose registration the authorization checks use. */
 export const TRIED = 'Claude Code';
 export const TRIED_REDIRECT = 'http://localhost:54212/callback';

@@ -6,21 +6,15 @@ import { type EditorPlace, runEditor } from './run-editor.ts';
 import { tellLines } from './tell-lines.ts';
 
 interface Editing extends EditorPlace {
-  /** Suffix of the file name. */
   name: string;
-  /** The text to edit. */
   text: string;
-  /** Comment lines above the text. */
   about: readonly string[];
-  /** Applies the text. @throws CliError; if `mends` applies, the editor opens again with the message */
+  /** @throws CliError; if `mends` applies, the editor opens again with the message */
   apply: (text: string) => Promise<void>;
   mends: (problem: CliError) => boolean;
 }
 
-/**
- * Opens the editor until the edited text is applied. An unchanged or empty text cancels. A rejected text that the user leaves unchanged
- * is kept in a file, which the message names. Returns whether the text was applied. @throws CliError
- */
+/** Cancels on an unchanged or empty text. Keeps a rejected text in a file that the message names. @throws CliError */
 export async function editText(editing: Editing): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-edit-'));
   const file = join(folder, `${editing.name}.yaml`);
@@ -40,9 +34,7 @@ export async function editText(editing: Editing): Promise<boolean> {
 }
 
 interface Progress {
-  /** The last version from the editor. */
   text: string;
-  /** The error for that version. */
   refused: CliError | undefined;
 }
 
@@ -67,7 +59,7 @@ async function editIn(file: string, { about, apply, mends, ...place }: Editing, 
   }
 }
 
-/** Returns the error as comment lines. Line numbers count from the start of the file, including the comment. */
+/** Line numbers count from the start of the file, including the comment. */
 function tellRefusal({ message }: CliError, text: string, above: number): string[] {
   const { length } = message.split('\n');
   return tellLines(message, text, above + length).split('\n');
@@ -76,7 +68,6 @@ function tellRefusal({ message }: CliError, text: string, above: number): string
 const comment = (lines: readonly string[]): string =>
   lines.map((line) => (line === '' ? '#\n' : `# ${line}\n`)).join('');
 
-/** Removes the generated comment above the text. */
 function withoutAbove(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const first = lines.findIndex((line) => !line.startsWith('#'));

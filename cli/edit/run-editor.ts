@@ -1,16 +1,12 @@
 import { spawn } from 'node:child_process';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Environment in which the editor starts. */
 export interface EditorPlace {
   environment: NodeJS.ProcessEnv;
-  /** Whether the process has a terminal. */
   hasTerminal: boolean;
 }
 
-/**
- * Opens a file in the user's editor (VISUAL, EDITOR, or vi on a terminal) and waits for its exit. @throws CliError when the editor fails
- */
+/** Uses VISUAL, EDITOR, or vi on a terminal. @throws CliError when the editor fails */
 export async function runEditor(file: string, { environment, hasTerminal }: EditorPlace): Promise<void> {
   const named = [environment.VISUAL, environment.EDITOR].find((one) => one !== undefined && one !== '');
   if (named === undefined && !hasTerminal) {

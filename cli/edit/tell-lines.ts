@@ -4,10 +4,7 @@ import { readYamlDocuments } from '#local/yaml-documents';
 /** Matches `transport: …` and `secrets[0].name: …`, also with an index as a field: `secrets.0.name: …`. */
 const FIELD = /^([A-Za-z_][\w-]*(?:[.[][\w-]+\]?)*): /;
 
-/**
- * Adds the text's line number to each line of a message: the line of its first field, or of the value that it quotes. `above`: lines of
- * the file before the text. Lines without a match do not change.
- */
+/** Adds the line of the first field or the quoted value to each message line. `above`: lines of the file before the text. */
 export function tellLines(message: string, text: string, above = 0): string {
   const [document] = readYamlDocuments({ file: '', text }).documents;
   return message
@@ -26,7 +23,6 @@ export function tellLines(message: string, text: string, above = 0): string {
 
 type LineOf = (path: (string | number)[]) => number | undefined;
 
-/** Returns the line of a field; for a missing field, the line of its parent. */
 function lineOfField(lineOf: LineOf | undefined, path: string[]): number | undefined {
   const keys = path.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
   for (let length = keys.length; length > 0; length--) {
@@ -36,7 +32,7 @@ function lineOfField(lineOf: LineOf | undefined, path: string[]): number | undef
   return undefined;
 }
 
-/** Returns the line of a quoted key or value that occurs once. */
+/** Finds only a key or value that occurs once. */
 function lineOfQuoted(text: string, message: string): number | undefined {
   const quoted = /"([^"]+)"/.exec(message)?.[1];
   if (quoted === undefined) return undefined;

@@ -95,7 +95,6 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** Adds `vmcp group`. */
 export function addGroups(parts: Parts): void {
   const group = parts.program
     .command('group')

@@ -1,9 +1,6 @@
 import { CliError } from '../exit-codes.ts';
 
-/**
- * Applies a change to each distinct name. A failure does not stop the others.
- * @throws CliError after all attempts, with all messages and the code of the first failure
- */
+/** A failure does not stop the others. @throws CliError after all attempts, with all messages and the first failure's code */
 export async function changeEach(names: readonly string[], change: (name: string) => Promise<unknown>): Promise<void> {
   const failures: CliError[] = [];
   for (const name of new Set(names)) {

@@ -6,7 +6,6 @@ import type { ManagementApi } from './management-api.ts';
 import { withApi } from './open-api.ts';
 import { addTarget, type TargetOptions } from './target.ts';
 
-/** Input of a command that uses the management API. */
 interface Task<O> {
   api: ManagementApi;
   options: O;
@@ -14,10 +13,8 @@ interface Task<O> {
   stop: AbortSignal;
 }
 
-/** Runs a command with the words of its arguments. */
 type Work<O> = (words: string[], task: Task<O & TargetOptions>) => Promise<void>;
 
-/** List commands by argument name in the help. */
 const LISTS = new Map([
   ['workload', 'list --all'],
   ['group', 'group list'],
@@ -27,14 +24,12 @@ const LISTS = new Map([
   ['entry', 'registry search'],
 ]);
 
-/** Adds the matching list command to a not-found error. */
 function withList(problem: unknown, command: Command, { typed }: Pick<Context, 'typed'>): unknown {
   const list = LISTS.get(command.registeredArguments[0]?.name() ?? '');
   if (list === undefined || !(problem instanceof CliError) || problem.exitCode !== EXIT_CODES.notFound) return problem;
   return new CliError(problem.exitCode, `${problem.message}; "${typed(list)}" shows what there is`, { cause: problem });
 }
 
-/** Completes a command that uses the management API: adds target options and the action. */
 export function throughApi<O extends object>(
   { deps, stop, finish }: Parts,
   command: Command,
@@ -58,10 +53,9 @@ export function throughApi<O extends object>(
   });
 }
 
-/** Completes a command that needs no manifests. If no server runs, it works without a folder. */
+/** If no server runs, the command works without a folder. */
 export const withoutFolder = <O extends object>(parts: Parts, command: Command, work: Work<O>): Command =>
   throughApi(parts, command, work, { withoutFolder: true });
 
-/** Returns the suffix of a change message while no server runs. */
 export const later = ({ running }: Pick<ManagementApi, 'running'>): string =>
   running ? '' : '; it is taken over when vmcp runs';

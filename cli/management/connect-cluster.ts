@@ -3,7 +3,7 @@ import { connect, type Connection, loadKubeConfig } from '#operator/kubernetes/a
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { TargetOptions } from './target.ts';
 
-/** Returns a connection to the cluster of the options, without opening it. @throws CliError when the kubeconfig is unusable */
+/** Opens nothing. @throws CliError when the kubeconfig is unusable */
 export function connectCluster(options: Pick<TargetOptions, 'kubeconfig' | 'context'>): Connection {
   try {
     return connect(loadKubeConfig(options));
@@ -12,18 +12,15 @@ export function connectCluster(options: Pick<TargetOptions, 'kubeconfig' | 'cont
   }
 }
 
-/** Target of a request. */
 interface Asked {
-  /** URL of the API server. */
   server: string;
   namespace: string;
 }
 
-/** Returns the remedy for missing permissions. */
 export const rightsRemedy = ({ namespace }: Pick<Asked, 'namespace'>): string =>
   `"kubectl auth can-i --list -n ${namespace}" says what this account may do; an administrator gives it more, e.g. by the role edit`;
 
-/** Returns the error for a cluster that does not answer; undefined for other problems. */
+/** Returns undefined for other problems. */
 export function explainAway(problem: unknown, { server }: Pick<Asked, 'server'>): CliError | undefined {
   if (!(problem instanceof ApiError) || problem.status !== 0) return undefined;
   const remedy = 'see whether it runs and can be reached from here, or name another context with --context';
@@ -32,7 +29,7 @@ export function explainAway(problem: unknown, { server }: Pick<Asked, 'server'>)
   });
 }
 
-/** Like `explainAway`, and also explains missing permissions. Returns other problems unchanged. */
+/** Explains missing permissions, too. Returns other problems unchanged. */
 export function explainFailure(problem: unknown, asked: Asked): unknown {
   if (!isStatus(problem, 403)) return explainAway(problem, asked) ?? problem;
   return new CliError(EXIT_CODES.forbidden, `${problem.message}\n${rightsRemedy(asked)}`, { cause: problem });

@@ -8,7 +8,7 @@ import { readResult } from './read-result.ts';
 import { Refusal } from './refusal.ts';
 
 interface HttpApiOptions {
-  /** Without the base path. */
+  /** URL without the base path. */
   address: string;
   token: string;
   namespace: string | undefined;
@@ -26,10 +26,9 @@ interface Asked {
 }
 
 const DEADLINE = 70_000;
-/** Characters shown of an answer that is not from vmcp. */
+/** Characters of an answer that is not from vmcp. */
 const SHOWN = 200;
 
-/** Returns a client for the management API of the local `vmcp up`. */
 export function httpApi(options: HttpApiOptions): ManagementApi {
   const { place, deadline = DEADLINE } = options;
   return {
@@ -61,7 +60,6 @@ export function httpApi(options: HttpApiOptions): ManagementApi {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Returns path and query of a request. */
 function renderPath({ path }: Pick<Operation, 'path'>, { params, query }: Asked, namespace?: string): string {
   const values = new Map<string, unknown>(Object.entries(params ?? {}));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(values.get(name))));
@@ -104,7 +102,6 @@ function refusalOf(status: number, text: string): CliError {
   return new CliError(EXIT_CODES.failed, `the management API answered ${status}: ${text.slice(0, SHOWN)}`);
 }
 
-/** Parses JSON; returns undefined for other text. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -113,7 +110,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** Turns connection failures into messages for the user. */
 async function answered<T>(
   { address, deadline = DEADLINE, stop }: HttpApiOptions,
   late: AbortSignal,
@@ -131,6 +127,6 @@ async function answered<T>(
   }
 }
 
-/** Returns the inner error. fetch puts the system error one level below. */
+/** fetch puts the system error one level below. */
 const innerOf = (problem: unknown): unknown =>
   typeof problem === 'object' && problem !== null && 'cause' in problem ? problem.cause : undefined;

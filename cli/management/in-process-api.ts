@@ -10,18 +10,17 @@ interface InProcessOptions {
   services: Services;
   place: string;
   running: boolean;
-  /** Receives internal failures, because this process has no log. */
+  /** Prints the problem, because this process has no log. */
   onFailure: (problem: Error) => void;
-  /** Returns the error that replaces the API's message; undefined keeps the message. */
+  /** Returns undefined to keep the message. */
   explain?: (problem: Problem) => CliError | undefined;
   close: () => Promise<void>;
   stop: AbortSignal;
 }
 
-/** The local caller. Files and credentials already limit its permissions; the API grants no further ones. */
+/** Files and credentials already limit its permissions; the API grants no further ones. */
 const MYSELF: Caller = { name: 'local', check: () => Promise.resolve() };
 
-/** Returns the operations, run in this process. It is used if no server runs. */
 export function inProcessApi(options: InProcessOptions): ManagementApi {
   const { services, place, running, onFailure, explain, close, stop } = options;
   const refused = (error: unknown): CliError => {

@@ -1,7 +1,6 @@
 import { quoted } from '../name-program.ts';
 import type { TargetOptions } from './target.ts';
 
-/** Returns the kubectl command line for a namespace of the cluster that the options name. */
 export function kubectlFor(
   { kubeconfig, context }: Pick<TargetOptions, 'kubeconfig' | 'context'>,
   namespace: string,

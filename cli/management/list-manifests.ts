@@ -4,13 +4,12 @@ import { manifestOf } from '#operator/kubernetes/api/manifest-of';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind, Manifest } from '#operator/snapshot';
 
-/** An API server and the API group of the kinds. */
 export interface Installation {
   api: KubeApi;
   apiGroup: string;
 }
 
-/** Returns all resources of a kind, in one namespace or in all. @throws ApiError */
+/** Lists one namespace or all. @throws ApiError */
 export async function listManifests(
   { api, apiGroup }: Installation,
   kind: Kind,

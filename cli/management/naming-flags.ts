@@ -1,6 +1,6 @@
 import { Refusal } from './refusal.ts';
 
-/** Calls an operation. In a refusal, replaces API field names by the flags of this command. */
+/** Replaces API field names in a refusal by the flags of this command. */
 export async function namingFlags<T>(flags: Readonly<Record<string, string>>, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -11,7 +11,6 @@ export async function namingFlags<T>(flags: Readonly<Record<string, string>>, ca
   }
 }
 
-/** Flags for values that are fetched from a remote source. */
 export const FETCHING_FLAGS = {
   'set allow_private_ip': 'give --allow-private-ip',
   allow_private_ip: '--allow-private-ip',

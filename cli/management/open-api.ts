@@ -9,10 +9,7 @@ import { httpApi } from './http-api.ts';
 import type { ManagementApi } from './management-api.ts';
 import { checkNamesCluster, isCluster, type TargetOptions, USUAL_FOLDER } from './target.ts';
 
-/**
- * Opens the management API: of a named cluster, else of the server on the state folder, else of the folder of manifests. @throws CliError
- * when none exists
- */
+/** Prefers a named cluster to the server on the state folder, then the folder of manifests. @throws CliError when none exists */
 async function openApi(options: TargetOptions, context: Context, stop: AbortSignal): Promise<ManagementApi> {
   if (isCluster(options)) {
     const { openClusterApi } = await import('./open-cluster-api.ts');
@@ -25,7 +22,6 @@ async function openApi(options: TargetOptions, context: Context, stop: AbortSign
   return openFolderApi(folderOf(options, context), options, context, stop);
 }
 
-/** Opens the API, runs the work, and closes the API. */
 export async function withApi<T>(
   options: TargetOptions,
   context: Context,
@@ -40,7 +36,6 @@ export async function withApi<T>(
   }
 }
 
-/** Returns the API of the server on the state folder; undefined if none runs. */
 function openRunning(
   { folder, namespace }: TargetOptions,
   { state, typed }: Context,
@@ -63,7 +58,6 @@ function openRunning(
   return httpApi({ address, token, namespace, place: shownPath(lock.folder), stop });
 }
 
-/** Returns the absolute path of the folder to use while no server runs. */
 function folderOf({ folder, withoutFolder = false }: TargetOptions, context: Context): string {
   const chosen = folder ?? readIfThere(context.state.lastFolder) ?? (withoutFolder ? USUAL_FOLDER : undefined);
   if (chosen !== undefined) return resolve(chosen);

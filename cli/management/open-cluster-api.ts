@@ -11,10 +11,7 @@ import type { ManagementApi } from './management-api.ts';
 import { Refusal } from './refusal.ts';
 import type { TargetOptions } from './target.ts';
 
-/**
- * Opens the operations on a namespace of a cluster, with only the rights of the kubeconfig.
- * @throws CliError when the kubeconfig is unusable, the cluster does not answer, or several installations exist and none is named
- */
+/** Uses only the rights of the kubeconfig. @throws CliError: unusable kubeconfig, no answer, or several installations and none named */
 export async function openClusterApi(
   options: TargetOptions,
   { version, environment, err }: Context,
@@ -50,7 +47,7 @@ export async function openClusterApi(
   });
 }
 
-/** Returns the API group of the installation. On failure, it closes the connections. */
+/** Closes the connections on failure. */
 async function groupOf(
   kube: KubeApi,
   { apiGroup }: TargetOptions,
@@ -64,7 +61,6 @@ async function groupOf(
   }
 }
 
-/** Explains a cluster that does not answer, or that refuses this account. */
 function explain(
   { code, message, cause }: Problem,
   asked: { server: string; namespace: string },

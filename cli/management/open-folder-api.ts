@@ -8,7 +8,7 @@ import { inProcessApi } from './in-process-api.ts';
 import type { ManagementApi } from './management-api.ts';
 import type { TargetOptions } from './target.ts';
 
-/** Opens the operations on a folder of manifests and an idle state folder. @throws CliError when the folder does not exist */
+/** Expects an idle state folder. @throws CliError when the folder does not exist */
 export function openFolderApi(
   folder: string,
   { namespace = 'default', withoutFolder = false }: TargetOptions,

@@ -11,7 +11,7 @@ import { findApiGroup } from './find-api-group.ts';
 import { listManifests } from './list-manifests.ts';
 import type { PlaceOptions } from './target.ts';
 
-/** Returns the status of a resource without an operator status that this program can read. */
+/** Stands for a missing or unreadable operator status. */
 const unseen = ({ metadata: { namespace, creationTimestamp } }: Manifest): Status => ({
   phase: 'Pending',
   conditions: [
@@ -33,10 +33,7 @@ function shownOf(manifests: Manifest[]): ShownStatus['resources'] {
   });
 }
 
-/**
- * Returns the operator's status of VirtualMCPServers and MCPServers in a namespace, with the rights of the kubeconfig.
- * @throws CliError when the cluster does not answer, does not let this account read, or has no vmcp
- */
+/** Uses the rights of the kubeconfig. @throws CliError: no answer, no right to read, or no vmcp */
 export async function readClusterStatus(options: PlaceOptions): Promise<ShownStatus> {
   const connection = connectCluster(options);
   const api = new KubeApi(connection);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Validates an answer. @throws CliError when another version of vmcp answers */
+/** @throws CliError when another version of vmcp answers */
 export function readResult<R extends z.ZodType>(result: R, body: unknown): z.output<R> {
   const read = result.safeParse(body);
   if (read.success) return read.data;

@@ -13,14 +13,13 @@ const BY_STATUS: Readonly<Record<number, number>> = {
   415: EXIT_CODES.input,
 };
 
-/** Replaces API words for command-line words: the request body is the input, a query parameter is an option. */
 const asCommands = (detail: string): string =>
   detail
     .replaceAll(/(^|\. )body (?=[\w.[\]]+: )/g, (_, before: string) => (before === '' ? '' : '\n'))
     .replaceAll('force=true', '--force')
     .replaceAll(/\((?:GET|POST|PUT|DELETE) \/\S*, or (vmcp [^)]+)\)/g, '($1)');
 
-/** A refused operation, with the API's message. Terms of HTTP requests are replaced. */
+/** The API's message, with terms of HTTP requests replaced. */
 export class Refusal extends CliError {
   readonly code: ProblemCode;
   constructor({ code, detail }: Pick<ProblemBody, 'code' | 'detail'>, options?: ErrorOptions) {

@@ -2,27 +2,24 @@ import { type Command, Option } from 'commander';
 import { stateOption } from '../command-parts.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Target of commands about workloads, secrets and similar records. */
 export interface TargetOptions {
   state: string;
-  /** Folder with manifests, if no server runs. */
+  /** Used if no server runs. */
   folder?: string;
   kubeconfig?: string;
   context?: string;
   namespace?: string;
-  /** API group of the kinds in a cluster; default: the only installed one. */
+  /** Default: the only installed one. */
   apiGroup?: string;
-  /** The command needs no manifests, so the folder may be missing. */
+  /** The folder may be missing. */
   withoutFolder?: boolean;
 }
 
-/** Target of commands about endpoints. */
 export type PlaceOptions = Pick<TargetOptions, 'kubeconfig' | 'context' | 'namespace' | 'apiGroup'>;
 
-/** The folder that `vmcp run` creates by default if no server runs. */
+/** `vmcp run` creates this folder by default if no server runs. */
 export const USUAL_FOLDER = './vmcp';
 
-/** Adds the options for a local server, a folder or a cluster. Every management command has them. */
 export function addTarget(command: Command): Command {
   command
     .addOption(stateOption())
@@ -32,7 +29,6 @@ export function addTarget(command: Command): Command {
   return addCluster(command, 'namespace; default that of the context, on one machine "default"');
 }
 
-/** Adds the options for a local server or a cluster. Commands about endpoints have them. */
 export function addPlace(command: Command): Command {
   return addCluster(command.addOption(stateOption()), 'namespace; default that of the context, on one machine all');
 }
@@ -55,11 +51,10 @@ function addCluster(command: Command, namespace: string): Command {
     .addOption(new Option('-n, --namespace <name>', namespace));
 }
 
-/** Returns whether the options name a cluster. */
 export const isCluster = ({ context, kubeconfig }: Pick<TargetOptions, 'context' | 'kubeconfig'>): boolean =>
   context !== undefined || kubeconfig !== undefined;
 
-/** Verifies that options with an API group name a cluster. @throws CliError */
+/** @throws CliError */
 export function checkNamesCluster(options: PlaceOptions): void {
   if (options.apiGroup === undefined || isCluster(options)) return;
   throw new CliError(EXIT_CODES.input, '--api-group is for a cluster: name it with --context or --kubeconfig as well');

@@ -6,9 +6,9 @@ import { z } from 'zod';
 import { openState, type StateFolder } from '#local/state-folder';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
-/** A stored client registration at an authorization server, reused between runs. */
+/** Reused between runs. */
 const CachedClient = z.object({
-  /** Some servers require the exact redirect URI. With another port, the client registers again. */
+  /** Some servers require the exact URI. With another port, the client registers again. */
   redirectUrl: z.url(),
   client: z.custom<StoredOAuthClientInformation>(
     (value) => z.object({ client_id: z.string() }).safeParse(value).success,
@@ -16,12 +16,11 @@ const CachedClient = z.object({
 });
 type CachedClient = z.infer<typeof CachedClient>;
 
-/** Returns the file of a client. The file name does not reveal the endpoint. */
+/** The file name does not reveal the endpoint. */
 function fileOf(state: StateFolder, endpoint: string): string {
   return join(state.clients, `${createHash('sha256').update(endpoint).digest('hex').slice(0, 32)}.json`);
 }
 
-/** Returns the stored client; undefined if the file is missing or unreadable. */
 export function readClient(state: StateFolder, endpoint: string): CachedClient | undefined {
   try {
     return CachedClient.parse(JSON.parse(readIfThere(fileOf(state, endpoint)) ?? ''));
@@ -40,13 +39,10 @@ export function forgetClient(state: StateFolder, endpoint: string): void {
   rmSync(fileOf(state, endpoint), { force: true });
 }
 
-/** Milliseconds for one request. */
+/** Milliseconds. */
 const DEADLINE = 5000;
 
-/**
- * Returns whether an authorization server still knows the client of a request, without showing a page. A server that does not know it
- * never redirects, so the user would wait in vain (RFC 6749 §4.1.2.1).
- */
+/** A server that does not know the client never redirects, so the user would wait in vain (RFC 6749 §4.1.2.1). */
 export async function isClientKnown(authorizeUrl: URL): Promise<boolean> {
   const url = new URL(authorizeUrl);
   url.searchParams.set('prompt', 'none');

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { OAuthClient } from './oauth-client.ts';
 
-/** Milliseconds for the request. */
+/** Milliseconds. */
 const DEADLINE = 5000;
 const Revoking = z.object({ revocation_endpoint: z.url() });
 
-/** Revokes the tokens of a login (RFC 7009). Returns false if the server does not support or refuses revocation. */
+/** Follows RFC 7009. Returns false if the server does not support or refuses revocation. */
 export async function endLogin({ remembered: { client, tokens }, metadata }: OAuthClient): Promise<boolean> {
   const endpoint = Revoking.safeParse(metadata()).data?.revocation_endpoint;
   if (endpoint === undefined || client === undefined || tokens === undefined) return false;

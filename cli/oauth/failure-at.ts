@@ -5,7 +5,6 @@ import { quoted } from '../name-program.ts';
 import { shownLine } from '../shown-output.ts';
 import { NotReceived } from './receive-callback.ts';
 
-/** Returns the code of a failed connection from an error or its causes. */
 function codeIn(problem: unknown): string | undefined {
   if (typeof problem !== 'object' || problem === null) return undefined;
   const code = 'code' in problem && typeof problem.code === 'string' ? problem.code : '';
@@ -20,7 +19,7 @@ function messageOf(problem: unknown): string {
   return 'cause' in problem && problem.cause ? `${String(message)}: ${messageOf(problem.cause)}` : String(message);
 }
 
-/** Returns an error in plain words. Escapes server text before it reaches the terminal. */
+/** Escapes server text before it reaches the terminal. */
 export function failureAt(url: URL, problem: unknown, { typed }: Pick<Context, 'typed'>): CliError {
   if (problem instanceof CliError) return problem;
   const options = { cause: problem };

@@ -8,24 +8,22 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
 
-/** OAuth client data to keep between runs. */
+/** Kept between runs. */
 export interface Remembered {
   client?: StoredOAuthClientInformation | undefined;
   tokens?: StoredOAuthTokens | undefined;
 }
 
-/** The OAuth client of one login. */
 export interface OAuthClient {
-  /** Provider for the MCP SDK. */
   provider: OAuthClientProvider;
-  /** Returns the `state` that the answer must carry; undefined before the login starts. */
+  /** Returns undefined before the login starts. */
   state: () => string | undefined;
   remembered: Readonly<Remembered>;
-  /** Returns the authorization server metadata; undefined before discovery. */
+  /** Returns undefined before discovery. */
   metadata: () => AuthorizationServerMetadata | undefined;
 }
 
-/** Creates a public client for the authorization server that an endpoint names. `open` receives the login URL. */
+/** Creates a public client; `open` receives the login URL. */
 export function createOAuthClient(
   redirectUrl: string,
   clientName: string,
@@ -75,10 +73,10 @@ export function createOAuthClient(
   return { provider, state: () => state, remembered, metadata: () => discovery?.authorizationServerMetadata };
 }
 
-/** Milliseconds for one request to an authorization server. */
+/** Milliseconds. */
 const REQUEST = 10_000;
 
-/** Returns a fetch with a deadline. Requests to the endpoint have none, because its streams stay open. */
+/** Requests to the endpoint have no deadline, because its streams stay open. */
 export function boundedFetch(endpoint: URL): FetchLike {
   return (url, init) => {
     if (new URL(url).pathname === endpoint.pathname) return fetch(url, init);

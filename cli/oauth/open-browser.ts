@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 /** Milliseconds within which a failing opener exits. */
 const PATIENCE = 1500;
 
-/** Returns the command that opens a URL: BROWSER, else the default of the platform. */
+/** Prefers BROWSER to the default of the platform. */
 export function browserCommand(url: string, platform: NodeJS.Platform, environment: NodeJS.ProcessEnv): string[] {
   const chosen = environment.BROWSER?.split(':').find((entry) => entry !== '');
   if (chosen !== undefined) {
@@ -17,7 +17,7 @@ export function browserCommand(url: string, platform: NodeJS.Platform, environme
   return ['xdg-open', url];
 }
 
-/** Opens a URL in the user's browser. Returns false without a browser, or if it fails at once. */
+/** Returns false without a browser, or if it fails at once. */
 export function openBrowser(url: string, environment: NodeJS.ProcessEnv): Promise<boolean> {
   const [command = '', ...args] = browserCommand(url, process.platform, environment);
   return new Promise((resolve) => {

@@ -2,13 +2,10 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { timingSafeEqual } from 'node:crypto';
 
-/** Receives the login redirect on loopback (RFC 8252 §7.3). */
+/** Receives a loopback redirect (RFC 8252 §7.3). */
 export interface CallbackReceiver {
   redirectUrl: string;
-  /**
-   * Returns the parameters of the callback with this state; other requests get an error page. Rejects after `deadline` milliseconds, or
-   * when `stop` aborts.
-   */
+  /** Answers other requests with an error page. Rejects after `deadline` milliseconds, or when `stop` aborts. */
   receive(state: () => string | undefined, deadline: number, stop: AbortSignal): Promise<URLSearchParams>;
   close(): void;
 }
@@ -51,7 +48,7 @@ function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-/** Listens on loopback: at the port of `preferred` if it is free, else at any port. */
+/** Uses the port of `preferred` if it is free, else any port. */
 export async function openCallback(preferred?: string): Promise<CallbackReceiver> {
   let arrived: (request: URL, response: ServerResponse) => void = (_url, response) =>
     answer(response, 404, 'Not found', 'Nobody waits for a login here.');

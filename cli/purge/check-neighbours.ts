@@ -3,10 +3,7 @@ import type { Place } from './chosen-places.ts';
 import type { Neighbour } from './stored.ts';
 import { placeText } from './written-places.ts';
 
-/**
- * Returns the longer prefixes of other servers below this one. Two servers with the same prefix cannot be told apart. Nothing is deleted
- * then, unless `--force` confirms that they use different Redis servers. @throws CliError
- */
+/** Servers with the same prefix cannot be told apart; `--force` confirms that they use different Redis servers. @throws CliError */
 export function checkNeighbours(
   { config }: Place,
   neighbours: readonly Neighbour[],

@@ -6,7 +6,7 @@ import { defined } from '#operator/plan/defined';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { CONTENTS, type Content, type WrittenPlace } from './written-places.ts';
 
-/** Redis options that extend or replace the manifest. */
+/** Options extend or replace the manifest. */
 export interface RedisOptions {
   /** host:port; with sentinelMaster, the addresses of the Sentinels. */
   redisAddress?: string[];
@@ -22,27 +22,22 @@ export interface RedisOptions {
   only?: Content;
 }
 
-/** A Redis that holds keys of the server. */
 export interface Place extends KeyAccess {
   contents: readonly Content[];
-  /** Name for messages. */
   shown: string;
 }
 
-/** File names by option. File names of Secrets contain a slash. */
+/** File names of Secrets contain a slash. */
 const FILES = { password: '--password-file', user: '--username', ca: '--ca-file' } as const;
 
 interface Choosing {
   written: readonly WrittenPlace[];
-  /** Key prefix of a server without a manifest. */
   prefix: string;
-  /** Returns the value of a file that the manifest names. */
   readSecret: (file: string) => string;
-  /** Returns the text of a local file. */
   readFile: (path: string) => string;
 }
 
-/** Returns the host of an address, IPv6 without brackets; undefined without a host. */
+/** Returns IPv6 without brackets; undefined without a host. */
 export function hostOf(address = ''): string | undefined {
   const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return host === '' ? undefined : host;
@@ -53,7 +48,6 @@ function target({ redisAddress: addresses = [], sentinelMaster }: RedisOptions, 
   return { sentinel_config: { master_name: sentinelMaster, sentinel_addrs: addresses, db } };
 }
 
-/** Returns user, password and TLS settings from the options. */
 function accessOf({ passwordFile, username, caFile, tls, sentinelTls }: RedisOptions) {
   const trusted = { ca_cert_file: caFile === undefined ? undefined : FILES.ca };
   const user = username === undefined ? {} : { username_file: FILES.user };
@@ -64,7 +58,7 @@ function accessOf({ passwordFile, username, caFile, tls, sentinelTls }: RedisOpt
   };
 }
 
-/** Returns the text of a file that an option names; undefined for other files. */
+/** Returns undefined for files that no option names. */
 function givenText(file: string, options: RedisOptions, { readFile }: Choosing): string | undefined {
   const { username = '', passwordFile = '', caFile = '' } = options;
   if (file === FILES.user) return username;
@@ -72,7 +66,6 @@ function givenText(file: string, options: RedisOptions, { readFile }: Choosing):
   return file === FILES.password ? readFile(passwordFile) : undefined;
 }
 
-/** Returns the address from the options, else from the manifest. */
 function addressOf({ addr, db = 0, sentinel_config, sentinel_tls }: Partial<RedisConfig>, options: RedisOptions) {
   const { redisAddress, db: number = sentinel_config?.db ?? db } = options;
   if (redisAddress !== undefined) return target(options, number);
@@ -80,7 +73,6 @@ function addressOf({ addr, db = 0, sentinel_config, sentinel_tls }: Partial<Redi
   return { addr, db: number };
 }
 
-/** Returns the place of the manifest with the changes of the options. */
 function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing: Choosing) {
   const ground: Partial<RedisConfig> = base?.config ?? { key_prefix: choosing.prefix };
   const { redisAddress, keyPrefix = ground.key_prefix, tlsName } = options;
@@ -121,13 +113,13 @@ function checkAccess({ username, passwordFile, caFile, tls, sentinelTls }: Redis
     throw wrong('--ca-file: write --tls or --sentinel-tls, for which it is');
 }
 
-/** Verifies that options are compatible. @throws CliError */
+/** @throws CliError for incompatible options */
 export function checkOptions(options: RedisOptions): void {
   checkAddress(options);
   checkAccess(options);
 }
 
-/** Returns the places to delete keys from. @throws CliError when options match two places */
+/** @throws CliError when options match two places */
 export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[] {
   const { redisAddress, keyPrefix, only } = options;
   const written = choosing.written.filter(({ contents }) => only === undefined || contents.includes(only));
@@ -144,7 +136,6 @@ export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[]
   });
 }
 
-/** Describes a place without secrets. */
 function shownPlace({ addr, db, sentinel_config: sentinel, key_prefix }: Place['config']): string {
   const where = sentinel ? `${sentinel.master_name} of ${sentinel.sentinel_addrs.join(', ')}` : (addr ?? '');
   const number = sentinel?.db ?? db;

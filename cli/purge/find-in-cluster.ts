@@ -35,7 +35,7 @@ async function placesOf(place: Installation, manifest: Manifest): Promise<Writte
   return writtenPlaces(manifest, config);
 }
 
-/** Returns whether pods still run. Running pods would write deleted keys again. */
+/** Running pods would write deleted keys again. */
 async function hasPods(api: KubeApi, { kind, namespace, name }: ServerKey): Promise<boolean | undefined> {
   const labelSelector = selectorText(runtimeSelector({ kind, metadata: { name } }));
   try {
@@ -54,7 +54,7 @@ async function whyRemaining(api: KubeApi, key: ServerKey, manifest: Manifest | u
   return pods ? `pods of ${name} still run: wait until they have ended` : undefined;
 }
 
-/** Returns resources of all namespaces, or of this one if the account may not list others; none without the definitions. */
+/** Falls back to this namespace if the account may not list others; none without the definitions. */
 async function listOf(place: Installation, kind: Kind, namespace: string): Promise<Manifest[]> {
   try {
     return await listManifests(place, kind, undefined);
@@ -108,7 +108,6 @@ async function readValues(api: KubeApi, namespace: string, places: readonly Writ
   };
 }
 
-/** Returns a function that names the Service and the command to reach it from this machine. */
 function remedyFor(options: TargetOptions, home: string): (host: string) => string {
   return (host) => {
     const [service = host, namespace = home] = isIP(host) !== 0 ? ['<redis>'] : host.split('.');
@@ -119,7 +118,7 @@ function remedyFor(options: TargetOptions, home: string): (host: string) => stri
   };
 }
 
-/** Returns the data that a cluster's server stored, as far as the kubeconfig permits. `close` ends the connections. @throws CliError */
+/** Reads what the kubeconfig permits. `close` ends the connections. @throws CliError */
 export async function findInCluster(
   server: string,
   options: TargetOptions,

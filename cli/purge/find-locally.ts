@@ -14,7 +14,7 @@ import type { TargetOptions } from '../management/target.ts';
 import { type Amount, isServer, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
 
-/** Loads the running, the last or the named folder; empty if the folder is missing. */
+/** Reads the running, the last or the named folder; a missing one is empty. */
 function readFolder(folder: string | undefined): FolderContent {
   if (folder === undefined) return EMPTY;
   try {
@@ -56,7 +56,6 @@ function whyRemaining(
   return `${shownPath(problem.file)}:${problem.line} cannot be read, so nobody knows whether ${name} is still there`;
 }
 
-/** Reads the Secrets of the folder and those that `vmcp secret` stored. */
 async function readSecrets(
   { secrets }: FolderContent,
   places: readonly WrittenPlace[],
@@ -86,7 +85,6 @@ async function readSecrets(
   };
 }
 
-/** Returns the data that a local server stored. */
 export async function findLocally(key: ServerKey, options: TargetOptions, context: Context): Promise<Stored> {
   const { state } = context;
   const lock = readLock(state);
@@ -113,7 +111,7 @@ export async function findLocally(key: ServerKey, options: TargetOptions, contex
   };
 }
 
-/** Counts the local files. A running server has its files open, and needs its keys. */
+/** A running server has its files open, and needs its keys. */
 function amountsOf(state: Context['state'], key: ServerKey, isRunning: boolean): Amount[] {
   return stateFiles(state, key).flatMap(({ path, rows }) => {
     const where = shownPath(path);

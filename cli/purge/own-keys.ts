@@ -1,4 +1,4 @@
-/** Key kinds by the text after the prefix. docs/operate/storage-schema.md has the same table. */
+/** The text after the prefix is the kind. docs/operate/storage-schema.md has the same table. */
 const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'answers', 'sessions', 'linked', 'mcps', 'mark'] as const;
 const OF_MANY = [
   'client',
@@ -17,16 +17,12 @@ const OF_MANY = [
   'rate',
 ] as const;
 
-/** Prefix of logins at remote servers; the same kinds follow. */
+/** Logins at remote servers; the same kinds follow. */
 const REMOTE = 'remote:';
 
-/** All key kinds, named as in the docs page. */
 export const KEY_KINDS: readonly string[] = [...SINGLE, ...OF_MANY.map((kind) => `${kind}:`)];
 
-/**
- * Returns the kind of a key of the server with this prefix. Returns undefined for unknown keys, and for keys below a longer prefix of
- * another server.
- */
+/** Returns undefined for unknown keys, and for keys below a longer prefix of another server. */
 export function kindOfKey(key: string, prefix: string, others: readonly string[]): string | undefined {
   if (!key.startsWith(prefix) || others.some((other) => other.startsWith(prefix) && key.startsWith(other)))
     return undefined;

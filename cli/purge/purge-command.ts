@@ -15,7 +15,6 @@ function readNumber(text: string): number {
   return Number(text);
 }
 
-/** Adds `vmcp purge`. */
 export function addPurge({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('purge')

@@ -28,7 +28,6 @@ const AMOUNTS: Listing<Amount> = {
   none: () => 'nothing is stored',
 };
 
-/** An open connection with the server's keys. */
 interface OpenPlace {
   place: Place;
   keys: RedisKeys;
@@ -36,12 +35,11 @@ interface OpenPlace {
   others: readonly string[];
 }
 
-/** Bytes of a file that an option names. Certificate bundles are long. */
+/** Bytes. Certificate bundles are long. */
 const LONGEST_FILE = 1_048_576;
 
 const REFUSED = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM']);
 
-/** Explains a Redis failure to the user. */
 function explained(problem: unknown, { shown, config }: Place, remedy: (host: string) => string): unknown {
   if (problem instanceof UnusableRedisSettings)
     return new CliError(EXIT_CODES.usage, problem.message, { cause: problem });
@@ -60,7 +58,6 @@ function explained(problem: unknown, { shown, config }: Place, remedy: (host: st
   return new CliError(EXIT_CODES.forbidden, `${shown}: Redis answered ${word}: ${rights}`, { cause: problem });
 }
 
-/** Deleted amounts and remaining time. */
 interface Progress {
   deleted: number;
   signal: AbortSignal;
@@ -74,7 +71,6 @@ function goOn({ signal, deleted }: Progress): void {
   );
 }
 
-/** Iterates once over the keys of the server. */
 async function walk(
   { place, keys, others }: OpenPlace,
   progress: Progress,
@@ -109,7 +105,7 @@ async function remove(open: OpenPlace, progress: Progress): Promise<void> {
   });
 }
 
-/** Shows what a server stored, asks for confirmation, and deletes it. Returns the exit code. @throws CliError */
+/** Shows the data and asks for confirmation first. @throws CliError */
 export async function purge(
   server: string,
   options: PurgeOptions,
@@ -127,7 +123,7 @@ export async function purge(
   return purgeStored(key, await findLocally(key, options, context), options, context, stop);
 }
 
-/** Verifies that the server may be purged and that its data are known. @throws CliError */
+/** @throws CliError */
 function check(key: ServerKey, { standing, files }: Stored, places: readonly Place[], options: PurgeOptions): void {
   const { force, dryRun, redisAddress } = options;
   if (standing !== undefined && !force && !dryRun) {
@@ -139,7 +135,7 @@ function check(key: ServerKey, { standing, files }: Stored, places: readonly Pla
   throw new CliError(EXIT_CODES.notFound, `there is no ${shownServer(key)}, and nothing of it here: ${remedy}`);
 }
 
-/** Reads the files that options name. @throws CliError */
+/** @throws CliError */
 async function readFiles({ passwordFile, caFile }: PurgeOptions, context: Context): Promise<Map<string, string>> {
   if (passwordFile === '-' && caFile === '-') {
     const both = '--password-file and --ca-file are both -, and standard input is read once';
@@ -191,7 +187,6 @@ async function purgeStored(
   }
 }
 
-/** Runs work at a place, and adds a remedy to its failures. */
 async function at<T>(place: Place, { remedy }: Stored, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -4,11 +4,10 @@ import { DnsLabel } from '#crds/parts/primitives';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { WrittenPlace } from './written-places.ts';
 
-/** Kinds with a runtime that stores data. */
+/** These kinds have a runtime that stores data. */
 export const SERVER_KINDS = ['VirtualMCPServer', 'MCPServer'] as const;
 type ServerKind = (typeof SERVER_KINDS)[number];
 
-/** A server by kind, namespace and name. */
 export interface ServerKey extends ResourceKey {
   kind: ServerKind;
 }
@@ -18,33 +17,28 @@ export const isServer = ({ kind }: Pick<ResourceKey, 'kind'>): boolean => SERVER
 export const shownServer = ({ namespace, ...key }: ServerKey): string =>
   `${runtimeName(key)} of namespace ${namespace}`;
 
-/** Another server that may use the same Redis. */
+/** A neighbour may use the same Redis. */
 export interface Neighbour {
   shown: string;
   places: readonly WrittenPlace[];
 }
 
-/** A count of objects of one kind at one place. */
 export interface Amount {
   where: string;
   what: string;
   count: number;
 }
 
-/** A server and its stored data. */
 export interface Stored {
   /** Why the data must stay: the server exists or is being deleted. Undefined: the server is deleted. */
   standing: string | undefined;
-  /** Places that the manifest names; empty without a manifest. */
+  /** Empty without a manifest. */
   written: readonly WrittenPlace[];
   neighbours: readonly Neighbour[];
-  /** Returns the value of a file that a place names; see `secretFile`. @throws CliError */
+  /** See `secretFile`. @throws CliError */
   readSecret: (file: string) => string;
-  /** Data on this machine. */
   files: readonly Amount[];
-  /** Deletes `files`. */
   removeFiles: () => void;
-  /** Returns the advice for an unreachable Redis. */
   remedy: (host: string) => string;
 }
 

@@ -8,11 +8,9 @@ import { renderAuthServerStorage, renderSessionStorage } from '#operator/plan/re
 import type { Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Data that a server keeps in Redis. */
 export const CONTENTS = ['sessions', 'logins'] as const;
 export type Content = (typeof CONTENTS)[number];
 
-/** A Redis that a resource names. */
 export interface WrittenPlace {
   contents: readonly Content[];
   /** File names have the form `<name of the Secret>/<key>`. */
@@ -20,10 +18,9 @@ export interface WrittenPlace {
   references: readonly KeyReference[];
 }
 
-/** Returns the file name of a Secret value in `WrittenPlace.config`. */
 export const secretFile = ({ name, key }: KeyReference): string => `${name}/${key}`;
 
-/** Returns the name of the resource that holds the authorization server of an MCPServer. */
+/** Names the resource with the authorization server of an MCPServer. */
 export function authConfigNameOf({ kind, spec }: Manifest): string | undefined {
   const name = kind === 'MCPServer' ? valueAt(spec, ['externalAuthConfigRef', 'name']) : undefined;
   return typeof name === 'string' ? name : undefined;
@@ -37,10 +34,7 @@ function parsed<T>(schema: { safeParse(value: unknown): { data?: T | undefined }
   throw new CliError(EXIT_CODES.input, `${field} is not valid, so nobody knows where its keys are: ${remedy}`);
 }
 
-/**
- * Returns the Redis places of a server from its manifest; empty for in-memory storage. `authConfig`: the resource that `authConfigNameOf`
- * names. @throws CliError when it is invalid
- */
+/** Returns no places for in-memory storage. `authConfig` is the resource of `authConfigNameOf`. @throws CliError when it is invalid */
 export function writtenPlaces(manifest: Manifest, authConfig?: Manifest): WrittenPlace[] {
   const { spec, metadata } = manifest;
   const prefix = keyPrefixOf(manifest, metadata);
@@ -76,20 +70,18 @@ function place(
   return [{ contents: [content], config: Redis.parse(storage.redis), references }];
 }
 
-/** Returns a text that is equal for places with the same keys. */
 export function placeText({ addr, db, sentinel_config: sentinel, key_prefix }: RedisConfig): string {
   const addresses = sentinel ? [...sentinel.sentinel_addrs].sort() : [addr];
   return JSON.stringify([sentinel?.master_name, addresses, sentinel?.db ?? db, key_prefix]);
 }
 
-/** Merges equal places. Sessions and logins often share one. */
+/** Sessions and logins often share one. */
 function merged(places: WrittenPlace[]): WrittenPlace[] {
   const [first, second] = places;
   if (!first || !second || placeText(first.config) !== placeText(second.config)) return places;
   return [{ ...first, contents: CONTENTS, references: [...first.references, ...second.references] }];
 }
 
-/** Returns the places of another server; none if its manifest is invalid. */
 export function placesOfNeighbour(manifest: Manifest, config: Manifest | undefined): WrittenPlace[] {
   try {
     return writtenPlaces(manifest, config);

@@ -2,5 +2,4 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderReference } from './render-reference.ts';
 
-// Writes the command-line reference page.
 writeFileSync(join(import.meta.dirname, '../../docs/reference/cli.md'), renderReference());

@@ -39,7 +39,7 @@ workloads, groups, clients, secrets, skills and endpoints are asked from what ru
 ## Commands
 `;
 
-/** Renders the page of all commands from their help. The output is deterministic. */
+/** The output is deterministic. */
 export function renderReference(): string {
   let text = '';
   const silent = { write: () => true };

@@ -132,7 +132,6 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** Adds `vmcp registry`. */
 export function addRegistries(parts: Parts): void {
   const group = parts.program
     .command('registry')

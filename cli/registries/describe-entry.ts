@@ -3,7 +3,6 @@ import { shownLine } from '../shown-output.ts';
 import { printTable } from '../print-table.ts';
 import type { Entry } from './registry-list.ts';
 
-/** Describes a registry entry for a terminal: its type, its inputs and the command to run it. */
 export function describeEntry(name: string, entry: Entry, { typed }: Pick<Context, 'typed'>): string[] {
   const rows: [string, string | undefined][] = [
     ['Status', entry.status],
@@ -31,7 +30,6 @@ export function describeEntry(name: string, entry: Entry, { typed }: Pick<Contex
   ];
 }
 
-/** Returns the variables of a local server or the headers of a remote one. */
 function takenBy(entry: Entry): string[] {
   const [what, wanted] =
     'url' in entry ? (['header', entry.headers] as const) : (['variable', entry.env_vars] as const);

@@ -16,7 +16,6 @@ export const REGISTRIES: Listing<RegistryInfo> = {
   none: (typed) => `there is no registry: ${typed('registry rm')} brings the one of vmcp back`,
 };
 
-/** A server entry of a registry. */
 export type Entry = ImageServer | RemoteServer;
 
 export const ENTRIES: Listing<Entry> = {

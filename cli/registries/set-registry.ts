@@ -9,7 +9,6 @@ import type { ManagementApi } from '../management/management-api.ts';
 import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
 import { showProgress } from '../show-progress.ts';
 
-/** The only registry that can be configured. */
 const DEFAULT = 'default';
 const LOOK = 500;
 
@@ -19,7 +18,6 @@ export interface SourceOptions {
   allowPrivateIp: boolean;
   issuer?: string;
   clientId?: string;
-  /** Key of a stored secret. */
   clientSecretKey?: string;
   audience?: string;
   scope?: string[];
@@ -31,7 +29,7 @@ interface SetOptions extends SourceOptions {
   timeout: number;
 }
 
-/** Parses the registry source of a command line. @throws CliError */
+/** @throws CliError */
 function settingsOf(source: string, options: SourceOptions): RegistrySettings {
   const { api, allowPrivateIp } = options;
   const isUrl = /^https?:\/\//i.test(source);
@@ -59,7 +57,7 @@ function authOf(options: SourceOptions): RegistrySettings['auth'] {
   };
 }
 
-/** Sets the source of the registry. If it needs a login, prints the URL and waits. @throws CliError */
+/** Prints the URL of a needed login and waits. @throws CliError */
 export async function setRegistry(
   api: ManagementApi,
   source: string,
@@ -82,7 +80,7 @@ export async function setRegistry(
   err.write(`logged in: ${await waitForLogin(api, options.timeout, context, stop)} servers\n`);
 }
 
-/** Waits for the login and returns the number of servers. @throws CliError with code 3 on timeout */
+/** Returns the number of servers. @throws CliError with code 3 on timeout */
 async function waitForLogin(
   api: ManagementApi,
   patience: number,

@@ -12,31 +12,26 @@ import { findSource, type Found } from './find-source.ts';
 import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
 import { storeSecrets } from './store-secrets.ts';
 
-/** Request to add a workload. */
 export interface Wish {
   source: string;
-  /** Arguments of the program. */
   args: readonly string[];
   name?: string;
   group?: string;
   transport?: NewWorkload['transport'];
-  /** Port on which the program listens. */
   port?: number;
   variables: Given;
   headers: Given;
-  /** The secrets provider to set up if there is none. */
+  /** Set up if there is none. */
   provider: ProviderType;
-  /** The workload runs in a cluster. */
   inCluster: boolean;
 }
 
-/** An added workload. */
 export interface Added {
   name: string;
   group: Group;
 }
 
-/** Adds a workload with its secrets and group. A failure leaves nothing behind. @throws CliError */
+/** Leaves nothing behind after a failure. @throws CliError */
 export async function addWorkload(api: ManagementApi, wish: Wish, context: Context): Promise<Added> {
   const found = await findSource(api, wish, context);
   const { name } = found;
@@ -66,7 +61,7 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   }
 }
 
-/** Verifies that the name is free, because an existing workload's secrets must not change. @throws CliError */
+/** The secrets of an existing workload must not change. @throws CliError */
 async function checkFree(api: ManagementApi, name: string, { typed }: Pick<Context, 'typed'>): Promise<void> {
   try {
     await api.call(getWorkload, { params: { name } });

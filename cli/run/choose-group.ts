@@ -2,17 +2,16 @@ import { createGroup, listGroups } from '#management/operations/groups';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 
-/** The group of a folder that `vmcp run` creates. */
+/** `vmcp run` gives this group to a folder that it creates. */
 export const USUAL_GROUP = 'tools';
 
-/** The group of a new workload. */
 export interface Group {
   name: string;
-  /** The group is new, so no endpoint offers it yet. */
+  /** No endpoint offers it yet. */
   isNew: boolean;
 }
 
-/** Returns the named, the only or the default group. Creates it if it is missing. @throws CliError */
+/** Returns the named, the only or the default group; creates a missing one. @throws CliError */
 export async function chooseGroup(api: ManagementApi, wanted: string | undefined): Promise<Group> {
   const names = (await api.call(listGroups)).body.groups.map(({ name }) => name);
   const group = wanted ?? (names.length === 1 ? names[0] : USUAL_GROUP) ?? USUAL_GROUP;

@@ -1,6 +1,5 @@
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** The source of `vmcp run`, classified by its form. */
 export type Source =
   | { kind: 'url'; url: string }
   /** The `image` of a workload: a reference, or `npx://` or `uvx://` with a package. */
@@ -14,8 +13,8 @@ const NPM = /^(@[\w.~-]+\/[\w.~-]+(@[\w.+~-]+)?|[\w.~-]+@[\w.+~-]+)$/;
 const MOST = 2048;
 
 /**
- * Classifies a source by its form: a URL, a package (`npx://`, `uvx://`, an npm name with scope or version), an image (with a slash, tag
- * or digest), else a registry entry. Entry names may contain slashes: `isEntry` checks the registry.
+ * Takes a package by `npx://`, `uvx://`, an npm scope or version; an image by a slash, tag or digest. Entry names may
+ * contain slashes: `isEntry` checks the registry.
  * @throws CliError when no form matches
  */
 export function classifySource(text: string, isEntry: (name: string) => boolean): Source {
@@ -46,7 +45,6 @@ function readUrl(text: string): string {
 
 const LONGEST = 45;
 
-/** Returns a resource name from the last part of a source. */
 export function nameOf(source: Source): string {
   const text = textOf(source)
     .toLowerCase()

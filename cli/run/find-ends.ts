@@ -7,20 +7,17 @@ import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import { shownLine, shownText } from '../shown-output.ts';
 import type { ServerSummary } from '../summarise-status.ts';
 
-/** The number of exits of a workload's program, and the last one. */
 export interface Ends {
   times: number;
   how: string;
-  /** Last output of the program. */
   said: string;
 }
 
-/** Characters shown of the last output. */
+/** Characters. */
 const SHOWN = 300;
-/** Lines of a log to search for exits. */
+/** Lines of a log. */
 const LINES = 500;
 
-/** Runtime log entry about the exit of a stdio program. */
 const Gone = z.object({
   time: z.string(),
   message: z.literal('the process of a backend is gone'),
@@ -37,10 +34,7 @@ function goneIn(line: string): z.infer<typeof Gone> | undefined {
   }
 }
 
-/**
- * Returns the exits of a program since `since` (milliseconds since 1970). Programs with an address have own logs; stdio programs use
- * their server's log.
- */
+/** `since` is in milliseconds since 1970. Programs with an address have own logs; stdio programs use their server's log. */
 export function findEnds(
   workload: string,
   server: Pick<ServerSummary, 'kind' | 'name'>,
@@ -62,7 +56,6 @@ export function findEnds(
   return last && { times: ends.length, how: last.reason, said: shownText(last.said).trim() };
 }
 
-/** Describes the exits for the user. Output of several lines follows below. */
 export function tellEnds({ times, how, said }: Ends): string {
   const often = times > 1 ? `, ${times} times` : '';
   if (said === '') return `its program ${how}${often}`;

@@ -12,9 +12,7 @@ import { shownLine } from '../shown-output.ts';
 import { classifySource, nameOf, type Source } from './classify-source.ts';
 import type { Wanted } from './gather-values.ts';
 
-/** The source to run, before any questions to the user. */
 export interface Found {
-  /** The name of the workload. */
   name: string;
   body: Pick<
     NewWorkload,
@@ -29,10 +27,8 @@ export interface Found {
     | 'registry_url'
     | 'registry_api_url'
   >;
-  /** Its variables, or the headers of a remote server. */
   wanted: readonly Wanted[];
   remote: boolean;
-  /** Notes for the user. */
   notes: string[];
 }
 
@@ -43,11 +39,11 @@ interface Entry {
 
 interface NamedSource {
   source: string;
-  /** The workload's name; default: derived from the source. */
+  /** Default: derived from the source. */
   name?: string;
 }
 
-/** Finds a source in the registry or by its form. @throws CliError when it cannot be run */
+/** Looks in the registry, then at its form. @throws CliError when it cannot be run */
 export async function findSource(
   api: ManagementApi,
   { source: text, name }: NamedSource,
@@ -79,7 +75,6 @@ async function entryOf(api: ManagementApi, serverName: string): Promise<Entry | 
 
 type Origin = Pick<NewWorkload, 'registry_url' | 'registry_api_url'>;
 
-/** Returns the origin of the entries; empty for the built-in registry. */
 async function originOf(api: ManagementApi): Promise<Origin> {
   const { registries } = (await api.call(listRegistries)).body;
   const { type, source = '' } = registries.find(({ name }) => name === 'default') ?? {};
@@ -139,7 +134,7 @@ function ofRemote(entryName: string, remote: RemoteServer): Omit<Found, 'name'> 
   return { body, wanted, remote: true, notes: notesOf(remote) };
 }
 
-/** Removes variables that decide what runs. For an entry, only image or package decide. */
+/** For an entry, only the image or package decides what runs. */
 function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld: string[] } {
   const isHarmless = ({ name }: Wanted) => !decidesWhatRuns(name);
   const withheld = named.filter((one) => !isHarmless(one)).map(({ name }) => shownLine(name));
@@ -149,7 +144,7 @@ function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld
 const noteOf = (variable: string): string =>
   `The registry names ${variable}, which decides what runs: it gets no value; write --env ${variable}=VALUE if you want it`;
 
-/** Prints the arguments and permissions of an entry without applying them. The user decides. */
+/** The user decides: no arguments or permissions are applied. */
 function notesOf(entry: ImageServer | RemoteServer): string[] {
   const args = 'args' in entry ? (entry.args ?? []) : [];
   return [

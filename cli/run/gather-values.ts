@@ -6,7 +6,6 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { shownLine } from '../shown-output.ts';
 import type { SecretFrom } from './read-assignments.ts';
 
-/** A variable or header of a server. */
 export type Wanted = z.infer<typeof EnvVar>;
 
 export interface Given {
@@ -14,14 +13,11 @@ export interface Given {
   secrets: ReadonlyMap<string, SecretFrom>;
 }
 
-/** Values for a server, by variable or header name. */
 export interface Values {
   plain: Map<string, string>;
-  /** New values to store, or keys of stored ones. */
   secrets: Map<string, { value: string } | { key: string }>;
 }
 
-/** Options for plain and secret values. */
 const VARIABLES = { plain: '--env', secret: '--secret' };
 export const HEADERS = { plain: '--header', secret: '--header-secret' };
 
@@ -30,9 +26,9 @@ interface ValueDeps extends Pick<Context, 'input' | 'err' | 'environment'> {
 }
 
 /**
- * Collects the values of a server from options, then by asking for the missing required ones. The environment is read only for names that
- * the user passes: a registry entry could otherwise obtain any variable. Nothing changes before all values are known. @throws CliError
- * that names all missing values
+ * Asks for missing required ones. Reads the environment only for names that the user passes: an entry could otherwise
+ * obtain any variable. Nothing changes before all values are known.
+ * @throws CliError that names all missing values
  */
 export async function gatherValues(wanted: readonly Wanted[], given: Given, deps: ValueDeps): Promise<Values> {
   const { options = VARIABLES } = deps;
@@ -47,7 +43,7 @@ export async function gatherValues(wanted: readonly Wanted[], given: Given, deps
   return values;
 }
 
-/** Rejects a secret among the plain values, because it would appear in the manifest and the process list. @throws CliError */
+/** A plain secret would appear in the manifest and the process list. @throws CliError */
 function checkKinds(wanted: readonly Wanted[], { plain }: Given, options: typeof VARIABLES): void {
   for (const { name, secret } of wanted)
     if (secret === true && plain.has(name))
@@ -93,7 +89,7 @@ async function gather(one: Wanted, { plain, secrets }: Given, deps: ValueDeps, v
   else values.plain.set(name, value);
 }
 
-/** Finds one value. A value from the environment is reported, so that the user knows which account it is. */
+/** A value from the environment is reported, so that the user knows which account it is. */
 async function find(
   { name, secret, description, default: usual }: Wanted,
   deps: ValueDeps,

@@ -4,10 +4,7 @@ import { DEFAULT_API_GROUP, VERSION } from '#crds/kinds/index';
 import { listManifestFiles, readFolderContent } from '#local/manifest-folder';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/**
- * Creates a folder with one endpoint and its group, unless it has manifests. Returns a function that removes it; undefined if the folder
- * existed. @throws CliError when it cannot be created
- */
+/** Unless the folder has manifests. Returns the removal; undefined if it existed. @throws CliError when it cannot be created */
 export function makeFolder(folder: string, group: string): (() => void) | undefined {
   if (existsSync(folder) && listManifestFiles(folder).length > 0) return undefined;
   const isNew = !existsSync(folder);
@@ -24,7 +21,6 @@ export function makeFolder(folder: string, group: string): (() => void) | undefi
   };
 }
 
-/** Returns the manifest. Its comments help users to extend it. */
 function endpointOf(group: string, namespace = 'default'): string {
   const apiVersion = `${DEFAULT_API_GROUP}/${VERSION}`;
   return `# One endpoint for all servers of a group. "vmcp validate" says what is wrong, "vmcp up" follows changes.
@@ -48,7 +44,7 @@ metadata:
   name: ${group}
 `;
 
-/** Adds an endpoint for a new group to a folder. Returns its file; undefined if the name is taken. */
+/** Returns its file; undefined if the name is taken. */
 export function addEndpoint(folder: string, group: string, namespace: string): string | undefined {
   const isTaken = readFolderContent(listManifestFiles(folder)).manifests.some(
     // Process names do not include a namespace.

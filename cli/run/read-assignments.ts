@@ -3,11 +3,8 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven, withoutLineBreak } from '../read-given.ts';
 
-/** Source of a secret value. */
 export type SecretFrom =
-  /** A value. */
   | { value: string }
-  /** The key of a stored secret. */
   | { key: string }
   /** The environment, or else a question to the user. */
   | { ask: true };
@@ -24,7 +21,7 @@ function split(text: string, option: string): [string, string | undefined] {
   return [name, rest];
 }
 
-/** Parses `NAME=VALUE` for public values, or the `NAME` of an environment variable. @throws CliError */
+/** Accepts `NAME=VALUE`, or the `NAME` of an environment variable. @throws CliError */
 export function readPlain(
   texts: readonly string[],
   option: string,
@@ -39,10 +36,7 @@ export function readPlain(
   );
 }
 
-/**
- * Parses `NAME`, `NAME=@file` or `NAME=key:KEY`. A value is not accepted, because every user of the machine could read it. @throws
- * CliError
- */
+/** Accepts `NAME`, `NAME=@file`, `NAME=key:KEY`; no value, because every user of the machine could read it. @throws CliError */
 export async function readSecrets(
   texts: readonly string[],
   option: string,
@@ -71,7 +65,7 @@ async function secretFrom(
   );
 }
 
-/** Reads a secret from a file without its last line break. `-`: standard input. */
+/** Omits the last line break. `-` means standard input. */
 async function readValue(file: string, name: string, context: Pick<Context, 'input'>): Promise<string> {
   const value = withoutLineBreak(await readGiven(file, LONGEST_VALUE, context));
   if (value !== '') return value;

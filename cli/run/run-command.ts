@@ -24,7 +24,6 @@ function readPort(text: string): number {
   return port;
 }
 
-/** Adds `vmcp run`. */
 export function addRun({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('run')

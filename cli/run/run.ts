@@ -24,10 +24,7 @@ export interface RunOptions extends TargetOptions, Pick<Wish, 'name' | 'group' |
   timeout: number;
 }
 
-/**
- * Adds an MCP server to the local server or a cluster, or else to a folder. Creates the folder if needed, and runs it. A refusal leaves
- * nothing behind. Returns the exit code. @throws CliError
- */
+/** Uses the local server, a cluster, or a folder, which it creates if needed. A refusal leaves nothing behind. @throws CliError */
 export async function run(
   source: string,
   args: readonly string[],
@@ -60,7 +57,7 @@ export async function run(
   );
 }
 
-/** Adds an endpoint for a new group to a folder. In a cluster, the user has to define how clients connect. */
+/** In a cluster, the user has to define how clients connect. */
 function offer(
   { group }: Added,
   folder: string | undefined,
@@ -92,7 +89,7 @@ async function wishOf(source: string, args: readonly string[], options: RunOptio
   };
 }
 
-/** Returns the named folder, the last one, or the default. */
+/** Prefers the named folder, then the last one, then the default. */
 function folderOf({ folder }: TargetOptions, { state }: Context): string {
   const last = readIfThere(state.lastFolder);
   return resolve(folder ?? (last !== undefined && existsSync(last) ? last : USUAL_FOLDER));

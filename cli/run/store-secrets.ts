@@ -8,17 +8,13 @@ import { keysToWrite, storedKeys } from '../secrets/secrets-provider.ts';
 import type { Values } from './gather-values.ts';
 
 interface StoredSecrets {
-  /** Maps a variable or header to `<secret>/<key>`, the reference in records. */
+  /** Maps a variable or header to `<secret>/<key>`. */
   references: Map<string, string>;
-  /** Removes the secrets that were new. */
+  /** Removes only new secrets. */
   undo: () => Promise<void>;
 }
 
-/**
- * Stores the secrets of a workload as `<workload>.<name>` in the active secrets provider. Without one, it sets up the provider that needs
- * no preparation. Secrets of an earlier workload stay, because the new one may be refused and others may refer to them. @throws CliError,
- * and then nothing is stored
- */
+/** Stores `<workload>.<name>`. Earlier secrets stay: the new workload may be refused, and others may use them. @throws CliError */
 export async function storeSecrets(
   api: ManagementApi,
   workload: string,
@@ -51,7 +47,6 @@ export async function storeSecrets(
   return { references, undo };
 }
 
-/** Returns the key, or the next free one if it is taken. */
 function freeKey(key: string, known: ReadonlySet<string>, { err, typed }: Pick<Context, 'err' | 'typed'>): string {
   if (!known.has(key)) return key;
   err.write(`the stored secret ${key} stays as it is; where nothing needs it any more: ${typed(`secret rm ${key}`)}\n`);

@@ -8,9 +8,7 @@ import { waitForWorkloads } from '../workloads/wait-for-workloads.ts';
 import { workloadsOf } from '../workloads/workload-list.ts';
 import { waitUntilListed } from './wait-until-listed.ts';
 
-/**
- * Waits until a new workload is served, and prints its endpoint and client commands. Returns the exit code. @throws CliError with code 3
- */
+/** Waits until the workload is served. @throws CliError with code 3 */
 export async function tellEndpoint(
   name: string,
   options: TargetOptions & { timeout: number },
@@ -29,7 +27,7 @@ export async function tellEndpoint(
   return EXIT_CODES.ok;
 }
 
-/** Prints the address inside the cluster. Only the cluster's Ingress or Gateway knows the external one. */
+/** Only the cluster's Ingress or Gateway knows the external address. */
 async function tellInCluster(
   name: string,
   options: TargetOptions & { timeout: number },

@@ -18,13 +18,11 @@ interface Backend {
   phase: string;
   tools: number | null;
   message: string;
-  /** Where the user has to log in first; null: nowhere. */
+  /** Null: no login is needed. */
   loginUrl: string | null;
-  /** Number of exits of its program. */
   ends: number;
 }
 
-/** Returns a workload as seen by the endpoints that offer it. */
 function backendsOf(name: string, since: number, { state }: Pick<Context, 'state'>): Backend[] {
   const localStatus = readLocalStatus(state);
   if (!localStatus) return [];
@@ -41,7 +39,6 @@ function backendsOf(name: string, since: number, { state }: Pick<Context, 'state
   });
 }
 
-/** Clock: elapsed milliseconds, and a pause that ends early with `stop`. */
 interface Clock {
   now: () => number;
   pause: (milliseconds: number, stop: AbortSignal) => Promise<void>;
@@ -52,11 +49,7 @@ const CLOCK: Clock = {
   pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
 };
 
-/**
- * Waits until a local endpoint lists the tools of a workload. Returns the endpoints that offer it. `startedAt`: earliest start of its
- * program, in milliseconds since 1970.
- * @throws CliError with code 3 and the reason
- */
+/** `startedAt` is the earliest start of its program, in milliseconds since 1970. @throws CliError with code 3 and the reason */
 export async function waitUntilListed(
   name: string,
   patience: number,
@@ -84,10 +77,10 @@ export async function waitUntilListed(
   });
 }
 
-/** Returns whether only a user action makes the tools known. */
+/** Only a user action makes the tools known. */
 const needsSomebody = ({ phase, loginUrl }: Backend): boolean => phase === 'Excluded' || loginUrl !== null;
 
-/** Returns whether waiting does not help: a login is needed, or the program is broken. */
+/** A login is needed, or the program is broken. */
 function isHopeless(backends: readonly Backend[]): boolean {
   if (backends.length === 0) return false;
   const waitsForLogin = backends.every(needsSomebody) && backends.some(({ loginUrl }) => loginUrl !== null);

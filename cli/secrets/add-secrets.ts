@@ -15,7 +15,7 @@ it is never an argument, never printed again, and reaches only the workloads tha
 of the state folder; its password is VMCP_SECRETS_PASSWORD, or in the file VMCP_SECRETS_PASSWORD_FILE, or in ~/.config/vmcp/secrets-password,
 which is made with the first secret. In a cluster they are in the Secret vmcp-secrets of the namespace.`;
 
-/** Messages for an empty list, by provider. Two providers are read-only. */
+/** Two providers are read-only. */
 const NONE: Record<(typeof PROVIDERS)[number], Listing<unknown>['none']> = {
   encrypted: (typed) => `no secret is stored: ${typed('secret set <key>')} stores one`,
   kubernetes: (typed) => `no secret is stored: ${typed('secret set <key>')} stores one`,
@@ -130,7 +130,6 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** Adds `vmcp secret`. */
 export function addSecrets(parts: Parts): void {
   const group = parts.program
     .command('secret')

@@ -5,10 +5,7 @@ import { codeOf } from '#lib/files/code-of';
 import { readPassword, usualPasswordFile } from '#management/secrets/read-password';
 import type { Context } from '../context.ts';
 
-/**
- * Creates a password for the encrypted secrets if this machine has none, and reports its file. Only the owner can read the file. A first
- * secret thus needs no preparation.
- */
+/** Lets only the owner read the file. The first secret needs no other preparation. */
 export function ensurePassword({ environment, err }: Pick<Context, 'environment' | 'err'>): void {
   if (readPassword(environment) !== undefined) return;
   const file = usualPasswordFile(environment);

@@ -4,10 +4,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven, withoutLineBreak } from '../read-given.ts';
 
-/**
- * Returns a secret: the exact text of a file, hidden terminal input, or standard input without its last line break. It is never read from
- * the command line, which other programs can see. @throws CliError
- */
+/** Reads a file, hidden input or standard input; other programs can see the command line. @throws CliError */
 export async function readValue(what: string, file: string | undefined, context: Context): Promise<string> {
   if (file !== undefined && file !== '-') return readGiven(file, LONGEST_VALUE, context);
   const value =

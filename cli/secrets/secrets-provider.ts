@@ -10,10 +10,9 @@ import { ensurePassword } from './ensure-password.ts';
 
 type ProviderDeps = Pick<Context, 'environment' | 'err'>;
 
-/** Returns the provider that needs no preparation. */
 export const usualProvider = (target: TargetOptions): ProviderType => (isCluster(target) ? 'kubernetes' : 'encrypted');
 
-/** Sets up a provider. The encrypted one takes its password from the environment by default, and creates one if needed. */
+/** The encrypted provider takes its password from the environment by default, and creates one if needed. */
 export async function setUpProvider(
   api: ManagementApi,
   type: ProviderType,
@@ -30,7 +29,6 @@ interface Stored {
   keys: Set<string>;
 }
 
-/** Returns the stored keys and their provider; undefined without a provider. */
 export async function storedSecrets(api: ManagementApi): Promise<Stored | undefined> {
   try {
     const { body } = await api.call(listSecrets);
@@ -41,11 +39,9 @@ export async function storedSecrets(api: ManagementApi): Promise<Stored | undefi
   }
 }
 
-/** Returns only the keys. */
 export const storedKeys = async (api: ManagementApi): Promise<Set<string> | undefined> =>
   (await storedSecrets(api))?.keys;
 
-/** Returns the keys. Sets up a provider if there is none. */
 export async function keysToWrite(api: ManagementApi, usual: ProviderType, deps: ProviderDeps): Promise<Set<string>> {
   const known = await storedKeys(api);
   if (known) return known;
@@ -53,13 +49,12 @@ export async function keysToWrite(api: ManagementApi, usual: ProviderType, deps:
   return new Set();
 }
 
-/** Verifies a key before the value is asked for. @throws CliError */
+/** Runs before the value is asked for. @throws CliError */
 export function checkKey(key: string): void {
   const { error } = SecretInPath.safeParse({ key });
   if (error) throw new CliError(EXIT_CODES.input, `${JSON.stringify(key)}: ${error.issues[0]?.message ?? ''}`);
 }
 
-/** Stores a value under a key; `known` tells whether the key exists. */
 export async function putSecret(
   api: ManagementApi,
   key: string,

@@ -23,7 +23,6 @@ interface Adding {
   group: Command;
 }
 
-/** Location of a skill. */
 interface PlaceOptions {
   project?: string;
   scope?: SkillScope;
@@ -157,7 +156,6 @@ function addValidate({ parts, group }: Adding): void {
   });
 }
 
-/** Adds `vmcp skill`. */
 export function addSkills(parts: Parts): void {
   const group = parts.program
     .command('skill')

@@ -17,7 +17,7 @@ export interface InstallOptions {
   force: boolean;
 }
 
-/** Installs a skill from a folder, an archive or a reference. @throws CliError */
+/** @throws CliError */
 export async function install(api: ManagementApi, from: string, options: InstallOptions): Promise<InstalledSkill> {
   const { version, digest, project, client: clients, group, allowPrivateIp: allow_private_ip, force } = options;
   const source = sourceOf(from);
@@ -30,7 +30,7 @@ export async function install(api: ManagementApi, from: string, options: Install
   return (await namingFlags(FETCHING_FLAGS, () => api.call(installSkill, { body }))).body.skill;
 }
 
-/** Validates a skill. @throws CliError when the source is missing */
+/** @throws CliError when the source is missing */
 export async function validate(
   api: ManagementApi,
   from: string,
@@ -43,7 +43,7 @@ export async function validate(
 /** Bytes of an archive; its base64 form is the limit of the operation. */
 const LONGEST = 3_000_000;
 
-/** Returns the source: a local folder, a local archive or a reference. @throws CliError */
+/** Accepts a local folder, a local archive or a reference. @throws CliError */
 function sourceOf(from: string): { path?: string; archive?: string; name?: string } {
   const path = resolve(from);
   const found = from.includes('://') ? undefined : statSync(path, { throwIfNoEntry: false });

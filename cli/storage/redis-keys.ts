@@ -3,7 +3,6 @@ import { type ReadSecret, type RedisConfig, redisOptions } from '#lib/connection
 
 /** Keys per scan step, so that a step does not block Redis for long. */
 const STEP = 1000;
-/** Special characters of a Redis pattern. */
 const SPECIAL = /[*?[\]\\]/g;
 
 const messageOf = (problem: unknown): string =>
@@ -11,7 +10,7 @@ const messageOf = (problem: unknown): string =>
     ? String(problem.message)
     : 'nobody knows why';
 
-/** A failed Redis command. `word`: first word of the answer, e.g. NOPERM; undefined without an answer. The message holds no value. */
+/** `word` is the first word of the answer, e.g. NOPERM; undefined without an answer. The message holds no value. */
 export class RedisFailure extends Error {
   override readonly name = 'RedisFailure';
   readonly word: string | undefined;
@@ -28,18 +27,17 @@ export interface KeyAccess {
   tlsName?: string | undefined;
 }
 
-/** The keys of one database. */
 export interface RedisKeys {
-  /** Returns keys with a literal prefix in batches; a key may occur twice. @throws RedisFailure */
+  /** May yield a key twice. @throws RedisFailure */
   find(prefix: string): AsyncGenerator<string[], void, void>;
-  /** Deletes keys and returns how many existed. @throws RedisFailure */
+  /** Returns how many existed. @throws RedisFailure */
   remove(keys: readonly string[]): Promise<number>;
   close(): void;
 }
 
 const isAnswer = (problem: unknown): problem is Error => problem instanceof ReplyError;
 
-/** Returns the failure with only the first word of the answer, because Redis errors contain the command with its values. */
+/** Keeps only the first word of the answer, because Redis errors contain the command with its values. */
 function failureOf(problem: unknown, received: unknown): RedisFailure {
   const answer = [problem, received].find(isAnswer);
   const word = answer && (/^[A-Z]+/.exec(answer.message)?.[0] ?? 'ERR');
@@ -47,7 +45,7 @@ function failureOf(problem: unknown, received: unknown): RedisFailure {
   return new RedisFailure(word, word === undefined ? (received ?? problem) : undefined);
 }
 
-/** Connects to the Redis, or to the master that the Sentinels name, without retries. @throws RedisFailure, UnusableRedisSettings */
+/** Connects to the Redis, or to the Sentinels' master, without retries. @throws RedisFailure, UnusableRedisSettings */
 export async function openKeys({ config, readSecret, tlsName }: KeyAccess): Promise<RedisKeys> {
   const { tls, ...options } = redisOptions(config, readSecret, 0);
   const redis = new Redis({

@@ -7,16 +7,12 @@ export interface TriedTool {
   description: string;
 }
 
-/** The user's identity at one backend, from its tool. */
 export interface Introduction {
   tool: string;
-  /** The user at the backend. */
   user?: string;
-  /** Issuer of the backend's token. */
   issuer?: string;
-  /** Audience of the token. */
   audience?: string[];
-  /** The raw text, if it contains none of these. */
+  /** Raw text without the other fields. */
   text?: string;
   error?: string;
 }
@@ -44,7 +40,6 @@ function textOf(content: unknown): string {
   return parts.flatMap((part) => Text.safeParse(part).data?.text ?? []).join(' ');
 }
 
-/** Returns the structured result, or the JSON of its text. */
 function valuesOf(structured: unknown, text: string): z.infer<typeof Known> | undefined {
   if (structured !== undefined) return Known.safeParse(structured).data;
   try {
@@ -54,7 +49,6 @@ function valuesOf(structured: unknown, text: string): z.infer<typeof Known> | un
   }
 }
 
-/** Returns the identity from a tool's result. */
 export function introductionOf(
   tool: string,
   answer: { content?: unknown; structuredContent?: unknown; isError?: boolean | undefined },
@@ -70,7 +64,6 @@ export function introductionOf(
   };
 }
 
-/** Returns the first member that names the user, else the text of the result. */
 function userIn(values: z.infer<typeof Known> | undefined, text: string): Pick<Introduction, 'user' | 'text'> {
   const names = values ? [values.subject, values.login, values.email, values.name] : [];
   const user = names.find((name) => typeof name === 'string');
@@ -87,7 +80,6 @@ function row({ tool, user, issuer, audience, text }: Introduction): string[] {
   return cells.map((cell) => shortened(shownLine(cell)));
 }
 
-/** Prints the tools and the user's identity at each backend for a terminal. */
 export function printTried({ url, loggedIn, tools, whoami }: Tried): string[] {
   const listed = tools.map(({ name, description }) => [shownLine(name), shortened(shownLine(description))]);
   const known = whoami.filter(({ error }) => error === undefined).map(row);

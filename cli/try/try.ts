@@ -15,7 +15,7 @@ import { type Introduction, introductionOf, printTried, type TriedTool } from '.
 export interface TryOptions extends EndpointOptions {
   /** False: print the URL only. */
   browser: boolean;
-  /** Milliseconds for the login. */
+  /** Milliseconds. */
   timeout: number;
   output: 'table' | 'json';
 }
@@ -29,12 +29,11 @@ interface Login {
   receiver: CallbackReceiver;
 }
 
-/** Thrown when the authorization server no longer knows the registered client. */
+/** The authorization server no longer knows the registered client. */
 class ClientForgotten extends Error {
   override readonly name = 'ClientForgotten';
 }
 
-/** Shows the login URL to the user. */
 function showLogin({ browser }: TryOptions, { err, environment }: Context): (url: URL) => Promise<void> {
   return async (url) => {
     err.write(`Log in here:\n  ${url.href}\n`);
@@ -54,7 +53,7 @@ async function finishLogin(transport: StreamableHTTPClientTransport, answer: Pro
   throw new CliError(EXIT_CODES.failed, `the login ended without access: ${reason}`);
 }
 
-/** Connects a client. Logs in if the endpoint requires it. */
+/** Logs in if the endpoint requires it. */
 async function connect(url: URL, { oauth, receiver }: Login, options: TryOptions, stop: AbortSignal): Promise<Client> {
   const { provider } = oauth;
   // Waits from the start, because the browser may return before the SDK does.
@@ -85,7 +84,6 @@ async function listTools(client: Client): Promise<TriedTool[]> {
   return tools;
 }
 
-/** Calls the identity tool of each backend that has one. */
 async function askWhoIAm(client: Client, tools: TriedTool[]): Promise<Introduction[]> {
   const asking = tools
     .filter(({ name }) => /whoami$/i.test(name))
@@ -99,7 +97,7 @@ async function askWhoIAm(client: Client, tools: TriedTool[]): Promise<Introducti
   return Promise.all(asking);
 }
 
-/** Creates a client from an earlier registration, if any. Verifies first that the server still knows it. */
+/** Verifies first that the server still knows an earlier registration. */
 function oauthClient(known: Remembered, receiver: CallbackReceiver, show: (url: URL) => Promise<void>): OAuthClient {
   const open = async (url: URL): Promise<void> => {
     if (known.client !== undefined && !(await isClientKnown(url))) throw new ClientForgotten();
@@ -108,7 +106,6 @@ function oauthClient(known: Remembered, receiver: CallbackReceiver, show: (url: 
   return createOAuthClient(receiver.redirectUrl, 'vmcp try', open, known);
 }
 
-/** Connects, after registration and login if needed. */
 async function logIn(
   url: URL,
   receiver: CallbackReceiver,
@@ -139,7 +136,6 @@ async function logIn(
   return connected;
 }
 
-/** Revokes the tokens of this login. */
 async function logOut(oauth: OAuthClient, { err }: Context): Promise<void> {
   if (oauth.remembered.tokens === undefined) return;
   const text = (await endLogin(oauth))
@@ -148,7 +144,6 @@ async function logOut(oauth: OAuthClient, { err }: Context): Promise<void> {
   err.write(`${text}\n`);
 }
 
-/** Logs in as a client, lists tools, prints the user's identity at each backend, and logs out. Returns the exit code. */
 export async function tryEndpoint(
   typed: string | undefined,
   options: TryOptions,

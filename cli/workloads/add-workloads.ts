@@ -139,7 +139,6 @@ function addChange(parts: Parts, { kind, about, done, examples: lines }: Verb): 
   });
 }
 
-/** Adds `vmcp list|get|export|edit|stop|start|restart|rm`. */
 export function addWorkloads(parts: Parts): void {
   addList(parts);
   addGet(parts);

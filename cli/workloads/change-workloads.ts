@@ -22,9 +22,7 @@ export interface ChangeOptions {
 
 interface Change {
   act: (api: ManagementApi, name: string, force: 'true' | 'false') => Promise<unknown>;
-  /** Returns whether a workload of the named group is affected. */
   concerns: (workload: WorkloadSummary) => boolean;
-  /** The final state, and a check for it. */
   until: { what: string; isDone: (workload: WorkloadSummary | undefined) => boolean };
 }
 
@@ -56,10 +54,7 @@ const CHANGES: Record<ChangeKind, Change> = {
 
 export type ChangeKind = 'stop' | 'start' | 'restart' | 'rm';
 
-/**
- * Changes the named workloads, or those of a group. Tries each, and waits if a server runs. Returns the names of the changed ones.
- * @throws CliError
- */
+/** Tries each, and waits if a server runs. Returns the names of the changed ones. @throws CliError */
 export async function changeWorkloads(
   api: ManagementApi,
   kind: ChangeKind,
@@ -91,7 +86,7 @@ export async function changeWorkloads(
   return done;
 }
 
-/** Returns the selected names. @throws CliError when neither or both are given */
+/** @throws CliError when neither names nor a group are given, or both */
 async function choose(
   api: ManagementApi,
   names: readonly string[],

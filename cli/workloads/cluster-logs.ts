@@ -6,7 +6,7 @@ import { withApi } from '../management/open-api.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { writeLog } from '../shown-output.ts';
 
-/** Prints the last lines of a workload's pods, and follows them on request. @throws CliError */
+/** @throws CliError */
 export function printClusterLogs(
   name: string,
   options: TargetOptions & LogOptions,

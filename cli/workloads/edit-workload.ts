@@ -27,7 +27,7 @@ export interface EditOptions {
   force: boolean;
 }
 
-/** Edits a workload in an editor, or reads it from a file (`-`: standard input). Returns whether it changed. @throws CliError */
+/** `-` means standard input. Returns whether the workload changed. @throws CliError */
 export async function editByPerson(
   api: ManagementApi,
   name: string,
@@ -64,7 +64,7 @@ export async function editByPerson(
   });
 }
 
-/** Parses a workload. The operation validates it. @throws CliError when the text is no YAML mapping */
+/** The operation validates it. @throws CliError when the text is no YAML mapping */
 function readDetail(text: string): WorkloadEdit {
   const document = parseDocument(text);
   const [error] = document.errors;
@@ -83,10 +83,9 @@ function readDetail(text: string): WorkloadEdit {
   throw new CliError(EXIT_CODES.input, lines.join('\n'));
 }
 
-/** Read-only fields of a workload. */
 const READ_ONLY: readonly string[] = ['name', 'host'];
 
-/** Sets removed fields to null, because the API keeps fields that are not sent. */
+/** The API keeps fields that are not sent. */
 function emptied(before: WorkloadDetail, after: WorkloadEdit): WorkloadEdit {
   const gone = Object.keys(before).filter((field) => !(field in after) && !READ_ONLY.includes(field));
   return WorkloadEdit.parse(Object.fromEntries(gone.map((field) => [field, null])));

@@ -4,7 +4,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { type LogOptions, logs } from '../logs.ts';
 import { addTarget, isCluster, type TargetOptions } from '../management/target.ts';
 
-/** Adds `vmcp logs`: from local log files, even if no server runs, or through the operation of a cluster. */
+/** Reads local log files, even if no server runs, or calls the operation of a cluster. */
 export function addLogs({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('logs')

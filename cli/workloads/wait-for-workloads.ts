@@ -9,9 +9,8 @@ import { workloadsOf } from './workload-list.ts';
 
 interface Waiting {
   names: readonly string[];
-  /** Returns whether a workload has the final state. Gets undefined for a deleted workload. */
+  /** Gets undefined for a deleted workload. */
   isDone: (workload: WorkloadSummary | undefined) => boolean;
-  /** The awaited state in messages, e.g. "stopped". */
   what: string;
   /** Milliseconds. */
   patience: number;
@@ -19,13 +18,10 @@ interface Waiting {
 
 const LOOK = 300;
 
-/** Statuses that waiting does not change. */
+/** Waiting does not change these. */
 const SETTLED: readonly WorkloadStatus[] = ['error', 'unauthenticated'];
 
-/**
- * Waits until workloads have the final state. @throws CliError with code 3 and the status of the others, on timeout or if they cannot get
- * there
- */
+/** @throws CliError with code 3 and the status of the others, on timeout or if they cannot get there */
 export async function waitForWorkloads(
   api: ManagementApi,
   { names, isDone, what, patience }: Waiting,

@@ -22,12 +22,11 @@ export const WORKLOADS: Listing<WorkloadSummary> = {
 };
 
 export interface Selection {
-  /** Includes stopped workloads. */
   all: boolean;
   group?: string;
 }
 
-/** Prints the number of hidden workloads below a table of running ones. Otherwise a failed new workload would be missed. */
+/** Without the number of hidden workloads, a failed new workload would be missed. */
 export async function tellOthers(
   api: ManagementApi,
   shown: readonly WorkloadSummary[],
@@ -39,7 +38,6 @@ export async function tellOthers(
   if (others > 0) err.write(`${others} more ${others === 1 ? 'does' : 'do'} not run: ${typed('list --all')}\n`);
 }
 
-/** Returns workloads by name. */
 export async function workloadsOf(api: ManagementApi, { all, group }: Selection): Promise<WorkloadSummary[]> {
   const query = { all: all ? ('true' as const) : ('false' as const), ...(group !== undefined && { group }) };
   return (await api.call(listWorkloads, { query })).body.workloads;

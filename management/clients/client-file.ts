@@ -26,15 +26,12 @@ export class ClientFile {
     this.path = client.file(home);
   }
 
-  /** Verifies that a change is possible without making it. @throws Problem `conflict` */
+  /** @throws Problem `conflict` */
   check(change: Change): void {
     this.#attempt(() => this.#edit(readClientFile(this.path) ?? '', change));
   }
 
-  /**
-   * Writes the wanted entries and removes former ones that are no longer wanted.
-   * @throws Problem `conflict`: nothing was written
-   */
+  /** Writes the wanted entries and removes former ones that are no longer wanted. @throws Problem `conflict`: nothing was written */
   apply(change: Change): Written {
     return this.#attempt(() => {
       const isEmpty = change.wanted.size === 0 && readClientFile(this.path) === undefined;
@@ -43,10 +40,7 @@ export class ClientFile {
     });
   }
 
-  /**
-   * Returns the backup if all entries of vmcp are removed and the file is the backup plus these entries. Only the
-   * backup restores details, such as an empty table.
-   */
+  /** Returns the backup if the file is the backup plus entries of vmcp. It also restores details, such as an empty table. */
   #asBefore(text: string, backup: string | undefined, { former, wanted }: Change): string | undefined {
     if (backup === undefined || wanted.size > 0) return undefined;
     try {

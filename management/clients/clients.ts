@@ -7,7 +7,6 @@ import type { Resources } from '../stores/resources.ts';
 import { ClientFile, type Entries, printEntries } from './client-file.ts';
 import { checkGroups, type Endpoints, findEndpoints } from './find-endpoints.ts';
 
-/** Stored record of a client, with the entries that vmcp wrote into its file. */
 const StoredClient = z.strictObject({ ...Client.shape, entries: z.record(z.string(), z.string()).default({}) });
 type StoredClient = z.infer<typeof StoredClient>;
 
@@ -32,17 +31,12 @@ export class Clients {
     this.#in = options;
   }
 
-  /** Returns the clients sorted by name. */
   async list(): Promise<Client[]> {
     const records = await this.#in.records.list();
     return records.map(({ value }) => StoredClient.parse(value)).map(({ name, groups }) => ({ name, groups }));
   }
 
-  /**
-   * Registers clients for the endpoints of these groups, in place of their former groups. Checks all files before it
-   * changes the first.
-   * @throws Problem `bad_request` (unknown client or group), `conflict` (a file that vmcp must not change)
-   */
+  /** Checks all files before it changes the first. @throws Problem `bad_request` (unknown client or group), `conflict` */
   async register(names: readonly string[], groups: readonly string[], force: boolean): Promise<RegisteredClient[]> {
     const clients = [...new Set(names)].map(clientNamed);
     await checkGroups(this.#in.resources, groups);
@@ -149,10 +143,7 @@ function entriesOf(live: Registration['live']): Entries {
   return new Map(Object.entries(live?.value.entries ?? {}));
 }
 
-/**
- * Returns the wanted entries. A server without a URL at present keeps its former one, because clients retry by
- * themselves.
- */
+/** Keeps the former URL of a server that has none at present, because clients retry by themselves. */
 function entriesNow(former: Entries, { served, awaited }: Endpoints): Entries {
   const kept = [...former].filter(([name]) => awaited.has(name));
   return new Map([...kept, ...served]);

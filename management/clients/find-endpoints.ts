@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { Problem } from '../problem.ts';
 import type { Resources } from '../stores/resources.ts';
 
-/** Endpoints for the clients of some groups. */
 export interface Endpoints {
   /** Maps the name of each VirtualMCPServer to its URL. */
   served: Map<string, string>;
-  /** VirtualMCPServers without a URL at present. */
   awaited: Set<string>;
 }
 

@@ -25,7 +25,6 @@ export class KeepClients {
     this.#options = options;
   }
 
-  /** Schedules an update after endpoints of these namespaces changed. */
   changed(namespaces: readonly string[]): void {
     if (this.#isClosed) return;
     for (const namespace of namespaces) this.#namespaces.add(namespace);
@@ -35,7 +34,6 @@ export class KeepClients {
     });
   }
 
-  /** Resolves after pending writes. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();

@@ -11,13 +11,10 @@ import { Clients } from './clients.ts';
 
 interface LocalClientsPlace {
   state: StateFolder;
-  /** Absolute path of the folder with the manifests. */
   folder: string;
-  /** Environment of this process, which locates the clients' files. */
   environment: NodeJS.ProcessEnv;
 }
 
-/** Creates the clients of one namespace on this machine, with their files. */
 export function localClients({ state, folder, environment }: LocalClientsPlace, namespace: string): Clients {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = (key: ResourceKey) =>

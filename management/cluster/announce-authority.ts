@@ -7,16 +7,14 @@ import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 interface AuthorityPlace {
   api: KubeApi;
   namespace: string;
-  /** Name of the ConfigMap. */
   name: string;
 }
 
-/** Same key as in the ConfigMap of the API server's own authority. */
+/** The API server's own authority has the same key in its ConfigMap. */
 const KEY = 'ca.crt';
 const FIELD_MANAGER = 'vmcp-operator-certificates';
 const Data = z.record(z.string(), z.string()).catch({});
 
-/** Writes the certificate authorities into a ConfigMap if they differ. Ignores a conflict with a concurrent replica. */
 export async function announceAuthority(authorities: string, { api, namespace, name }: AuthorityPlace): Promise<void> {
   const live = await find({ api, namespace, name });
   const data = { [KEY]: authorities };

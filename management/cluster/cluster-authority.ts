@@ -10,7 +10,6 @@ import { notValid, reviewToken } from './review-token.ts';
 interface ClusterAuthorityOptions {
   /** Separate connections, so that callers of the API cannot delay other work. */
   api: KubeApi;
-  /** API group of the served kinds. */
   apiGroup: string;
   /** Namespace of requests without `?namespace=`; undefined: the parameter is required. */
   namespace?: string | undefined;
@@ -21,10 +20,7 @@ interface ClusterAuthorityOptions {
 /** RFC 6750 §2.1 */
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-/**
- * Authenticates callers by TokenReview and checks permissions by SubjectAccessReview. Caches nothing, so a revoked
- * permission takes effect with the next request.
- */
+/** Uses TokenReview and SubjectAccessReview. Caches nothing, so a revoked permission takes effect with the next request. */
 export function clusterAuthority({ api, apiGroup, namespace: usual, watched }: ClusterAuthorityOptions): Authority {
   return {
     admit({ headers }) {

@@ -21,7 +21,7 @@ import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
 import type { ClusterPlace } from './cluster-place.ts';
 
-/** Returns the services of each namespace of a cluster, for the management API and for commands with a kubeconfig. */
+/** Serves the management API and commands with a kubeconfig. */
 export function clusterServices(place: ClusterPlace): (namespace: string) => Services {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);

@@ -17,10 +17,7 @@ interface LeftWork {
   onFailure: (text: string) => void;
 }
 
-/**
- * Resumes background operations of a process that has ended. An operation that cannot resume now resumes when a caller
- * requests it.
- */
+/** Resumes operations of ended processes. An operation that cannot resume now resumes when a caller requests it. */
 export async function resumeClusterWork({ api, apiGroup, watched, servicesOf, onFailure }: LeftWork): Promise<void> {
   const tell = (problem: unknown) =>
     onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);

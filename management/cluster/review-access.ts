@@ -17,15 +17,11 @@ const Reviewed = z.object({ status: z.object({ allowed: z.boolean(), denied: z.b
 
 interface AccessPlace {
   api: KubeApi;
-  /** API group of the served kinds. */
   apiGroup: string;
   namespace: string;
 }
 
-/**
- * Asks the API server whether a user has a permission in a namespace.
- * @throws Problem `forbidden`; `unavailable` if the API server gives no decision
- */
+/** @throws Problem `forbidden`; `unavailable` if the API server gives no decision */
 export async function reviewAccess(user: User, touch: Touch, { api, apiGroup, namespace }: AccessPlace): Promise<void> {
   // An empty namespace would mean all namespaces.
   if (namespace === '') throw new Error(`${touch.resource} are touched outside of a namespace`);

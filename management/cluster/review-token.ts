@@ -14,7 +14,6 @@ const TOKEN_REVIEWS: Resource = {
   namespaced: false,
 };
 
-/** Owner of a token as the API server reports it. */
 const User = z.object({
   username: z.string().min(1),
   uid: z.string().optional(),
@@ -30,10 +29,7 @@ const Reviewed = z.object({
   ]),
 });
 
-/**
- * Asks the API server for the owner of a token.
- * @throws Problem `unauthenticated`; `unavailable` if the API server gives no decision
- */
+/** @throws Problem `unauthenticated`; `unavailable` if the API server gives no decision */
 export async function reviewToken(api: KubeApi, token: string): Promise<User> {
   const { status } = await review(
     api,
@@ -46,7 +42,6 @@ export async function reviewToken(api: KubeApi, token: string): Promise<User> {
   return status.user;
 }
 
-/** Returns the problem for every rejected token. */
 export function notValid(): Problem {
   const detail = `send a token for audience ${AUDIENCE} as Authorization: Bearer, e.g. of kubectl create token --audience ${AUDIENCE}`;
   return new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="vmcp-management"' } });

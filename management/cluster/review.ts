@@ -6,10 +6,7 @@ import { Problem } from '../problem.ts';
 /** Milliseconds. The API server usually answers in a few. */
 const DEADLINE = 5000;
 
-/**
- * Creates a review at the API server and returns its decision. A late or malformed answer is an error.
- * @throws Problem `unavailable`
- */
+/** Treats a late or malformed answer as an error. @throws Problem `unavailable` */
 export async function review<S extends z.ZodType>(
   api: KubeApi,
   resource: Resource,

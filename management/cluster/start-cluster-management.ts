@@ -17,23 +17,19 @@ import { clusterServices } from './cluster-services.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {
-  /** Connections of this API, which closes them. */
   api: KubeApi;
   streams: KubeApi;
   /** Name of the installation: prefix of Service, Secret and ConfigMap. */
   name: string;
-  /** Namespace of this process, with its Service, Secret and ConfigMap. */
   namespace: string;
-  /** Port and address to listen on; port 0 selects a free one. */
+  /** Port 0 selects a free one. */
   port: number;
   host: string;
-  /** Namespace of requests without `?namespace=`. */
   usualNamespace?: string | undefined;
   /** Namespaces that this API serves; empty: all. */
   watched: readonly string[];
   /** Receives one line for each operation that changes something. */
   audit: Writable;
-  /** Called with the port once the server listens. */
   onListening: (port: number) => void;
   log?: Log;
   /** Called when the certificate or the port fails; both are retried. */
@@ -47,15 +43,11 @@ const CALLER_RATE = { burst: 400, perSecond: 100 };
 const GRACE = 5000;
 
 export interface ClusterManagement {
-  /** Returns whether the API is served. */
   isServed(): boolean;
   close(): Promise<void>;
 }
 
-/**
- * Serves the management API of a cluster by TLS, in every replica. Returns at once; the API is served when the replicas
- * agree on a certificate, whose authority is in the ConfigMap `<name>-management-ca`.
- */
+/** Serves TLS in every replica once they agree on a certificate, whose authority is in the ConfigMap `<name>-management-ca`. */
 export function startClusterManagement(settings: ClusterManagementSettings): ClusterManagement {
   const { api, name, namespace, port, host } = settings;
   const stop = new AbortController();

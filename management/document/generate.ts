@@ -3,6 +3,5 @@ import { join } from 'node:path';
 import { OPERATIONS } from '../operations/table.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
-// Writes the OpenAPI document and the reference pages of the management API.
 for (const [path, text] of generatedDocuments(OPERATIONS))
   writeFileSync(join(import.meta.dirname, '../..', path), text);

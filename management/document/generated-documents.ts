@@ -7,10 +7,7 @@ import {
   renderRecordedReference,
 } from './render-reference.ts';
 
-/**
- * Returns the documents that are generated from the operations and the table of clients: path from the repository root to
- * text. The output is deterministic.
- */
+/** Maps paths from the repository root to text. The output is deterministic. */
 export function generatedDocuments(operations: readonly Operation[]): Map<string, string> {
   return new Map([
     ['management/openapi.json', `${JSON.stringify(renderOpenApi(operations, 'v1beta'), null, 2)}\n`],

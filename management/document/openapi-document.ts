@@ -1,2 +1,1 @@
-/** OpenAPI document; `renderOpenApi` creates it. */
 export type OpenApiDocument = Record<string, unknown> & { openapi: '3.1.1' };

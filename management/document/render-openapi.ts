@@ -5,7 +5,7 @@ import { PROBLEMS, ProblemBody, type ProblemCode } from '../problem.ts';
 import { BASE } from '../base.ts';
 
 type Json = Record<string, unknown>;
-/** Collects the JSON schemas of the API. A schema with an id is written once, under components. */
+/** Writes a schema with an id once, under components. */
 class Schemas {
   readonly components: Record<string, Json> = {};
 
@@ -20,7 +20,6 @@ class Schemas {
   }
 }
 
-/** Rewrites the references of a schema to the components of the document. */
 function rebased(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(rebased);
   if (typeof node !== 'object' || node === null) return node;
@@ -54,7 +53,7 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** Renders the OpenAPI 3.1 document of the operations. The output is deterministic. */
+/** The output is deterministic. */
 export function renderOpenApi(operations: readonly Operation[], version: string): OpenApiDocument {
   const schemas = new Schemas();
   const paths: Record<string, Json> = {};
@@ -138,7 +137,7 @@ function successOf({ success, result, media, givesTag, tagsAll }: Operation, sch
 
 const SAID = { 200: 'Done.', 201: 'Made.', 202: 'Accepted; it goes on in the background.', 204: 'Gone.' } as const;
 
-/** Returns all problems that an operation may answer, with the case of each. */
+/** Maps each problem to the case in which it occurs. */
 export function allProblems({ problems, takesTag, namespaced }: Operation): [ProblemCode, string][] {
   const tagged = takesTag ? { stale: 'it has changed since the entity tag of If-Match' } : {};
   // Operations without a namespace are open to every authenticated caller.

@@ -12,7 +12,6 @@ const page = (...parts: string[]) => `${[NOTE, ...parts].join('\n\n')}\n`;
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const table = (...rows: string[][]) => rows.map((columns) => `| ${columns.map(cell).join(' | ')} |`).join('\n');
 
-/** Renders the reference page of the management API: operations and their problems. */
 export function renderApiReference(operations: readonly Operation[]): string {
   return page(
     '# Management API',
@@ -51,7 +50,6 @@ function problemTable(problems: [string, string][]): string {
   );
 }
 
-/** Renders the reference page of the MCP clients. */
 export function renderClientReference(): string {
   const linux: Home = { platform: 'linux', path: '~', environment: {} };
   return page(
@@ -72,7 +70,6 @@ export function renderClientReference(): string {
   );
 }
 
-/** Renders the reference page of the problem codes. */
 export function renderProblemReference(): string {
   return page(
     '# Problems of the management API',
@@ -86,7 +83,6 @@ export function renderProblemReference(): string {
   );
 }
 
-/** Renders the reference page of the recorded fields without effect. */
 export function renderRecordedReference(): string {
   const rows = (fields: Readonly<Record<string, string>>) =>
     Object.entries(fields).map(([field, why]) => [`\`${field}\``, why]);

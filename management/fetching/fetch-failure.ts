@@ -1,14 +1,11 @@
-/**
- * Cause of a failed fetch: not allowed (`refused`), no answer in time (`timeout`), no connection (`unreachable`), or
- * another answer than requested (`unexpected`).
- */
+/** `refused`: not allowed; `timeout`: no answer in time; `unreachable`: no connection; `unexpected`: another answer. */
 export type FailureKind = 'refused' | 'timeout' | 'unreachable' | 'unexpected';
 
-/** Failed HTTP call. The message is public: it names the host and the remedy and contains no request data. */
+/** The message is public: it names the host and the remedy and contains no request data. */
 export class FetchFailure extends Error {
   override readonly name = 'FetchFailure';
   readonly kind: FailureKind;
-  /** HTTP status, if there was an answer. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
   constructor(kind: FailureKind, message: string, options: ErrorOptions & { status?: number } = {}) {
     super(message, options);

@@ -7,7 +7,6 @@ import { type AddressRules, checkTarget } from './check-target.ts';
 import { FetchFailure } from './fetch-failure.ts';
 
 interface HttpClientOptions extends AddressRules {
-  /** Proxies of the environment. */
   proxy: ProxySettings | undefined;
   /** PEM of the certificate authorities that replace the default ones. */
   certificateAuthorities?: string | undefined;
@@ -19,7 +18,6 @@ interface HttpCall {
   method?: 'GET' | 'HEAD' | 'POST';
   headers?: Record<string, string>;
   body?: string | undefined;
-  /** Ends the call, including its body. */
   signal: AbortSignal;
   /** Maximum redirects; 0 by default. */
   redirects?: number;
@@ -28,7 +26,7 @@ interface HttpCall {
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** URL of the answer, after redirects. */
+  /** URL after redirects. */
   url: URL;
   /** The caller must read it to its end or destroy it. */
   body: Dispatcher.ResponseData['body'];
@@ -60,10 +58,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       throw failureOf(error, target, options.remedy);
     }
   };
-  /**
-   * Follows a redirect. A disallowed target is `unexpected` instead of `refused`, as the server chose it, not the
-   * caller.
-   */
+  /** Turns `refused` into `unexpected`, as the server chose the target, not the caller. */
   const redirected = async (target: URL, call: HttpCall): Promise<HttpAnswer> => {
     try {
       return await once(await checkTarget(target.href, options), call);

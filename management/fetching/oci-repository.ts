@@ -13,11 +13,9 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ].join(', ');
 const LONGEST_MANIFEST = BOUNDS.signatures.manifest;
-/** Limits of a manifest or an index. */
 const MOST = { objects: 20_000, values: 100_000 };
 const TOKEN_BOUNDS = { bytes: 131_072, objects: 100, values: 1_000 };
 const REDIRECTS = 3;
-/** Maximum pages of a list. */
 const MOST_PAGES = 10;
 
 /** Blob that a manifest names, with the fields that every registry sets. */
@@ -32,18 +30,16 @@ interface Manifest {
   manifest: unknown;
   digest: string;
   bytes: Buffer;
-  /** Path of the next page of a list. */
   next: string | undefined;
 }
 
-/** Indexes of the referrers of a manifest, one per page. */
 export interface Referrers {
   pages: readonly unknown[];
-  /** There are more pages than the limit. */
+  /** There are more pages than `MOST_PAGES`. */
   hasMore: boolean;
 }
 
-/** Repository of an OCI registry (OCI Distribution Specification 1.1), read anonymously. */
+/** OCI Distribution Specification 1.1, read anonymously. */
 export class OciRepository {
   readonly #http: HttpClient;
   readonly #signal: AbortSignal;
@@ -62,15 +58,12 @@ export class OciRepository {
     this.#signal = signal;
   }
 
-  /** Returns a manifest with its verified digest. @throws FetchFailure */
+  /** Verifies the digest. @throws FetchFailure */
   async manifest(reference: string): Promise<Omit<Manifest, 'next'>> {
     return this.#json(`manifests/${reference}`, reference);
   }
 
-  /**
-   * Returns the referrers of a manifest from the API or the fallback tag; no page if there are none.
-   * @throws FetchFailure
-   */
+  /** Reads the API or the fallback tag; no page if there are none. @throws FetchFailure */
   async referrers(digest: string): Promise<Referrers> {
     let page = await this.#orNone(this.#json(`referrers/${digest}`));
     if (!page) {
@@ -85,15 +78,12 @@ export class OciRepository {
     return { pages, hasMore: page.next !== undefined };
   }
 
-  /** Returns a manifest; undefined if it does not exist. @throws FetchFailure */
+  /** Returns undefined if the manifest does not exist. @throws FetchFailure */
   async manifestIfThere(reference: string): Promise<unknown> {
     return (await this.#orNone(this.manifest(reference)))?.manifest;
   }
 
-  /**
-   * Returns a whole blob with a verified digest.
-   * @throws FetchFailure `unexpected`: another digest, or more than `most` bytes
-   */
+  /** Verifies the digest. @throws FetchFailure `unexpected`: another digest, or more than `most` bytes */
   async wholeBlob({ digest, size }: NamedBlob, most: number): Promise<Buffer> {
     if (size > most) throw new FetchFailure('unexpected', `${this.#host} has ${digest} of more than ${most} bytes`);
     const bytes = await readBody(await this.blob(digest), most);
@@ -120,7 +110,7 @@ export class OciRepository {
     }
   }
 
-  /** Returns the path of the next page (RFC 8288). @throws FetchFailure if it is outside this repository */
+  /** Follows RFC 8288. @throws FetchFailure if the page is outside this repository */
   #nextOf({ headers: { link }, url }: HttpAnswer): string | undefined {
     const links = [
       ...[link ?? []]
@@ -135,7 +125,7 @@ export class OciRepository {
     throw new FetchFailure('unexpected', `${this.#host} continues a list elsewhere`);
   }
 
-  /** Returns a blob as a stream; the caller has to verify its digest. @throws FetchFailure */
+  /** The caller has to verify the digest. @throws FetchFailure */
   async blob(digest: string): Promise<HttpAnswer> {
     return this.#get(`blobs/${digest}`, '*/*');
   }
@@ -167,7 +157,7 @@ export class OciRepository {
     throw new FetchFailure('unexpected', `${this.#host} ${what}`, { status: answer.status });
   }
 
-  /** Returns an anonymous token (Distribution token authentication). */
+  /** Uses anonymous Distribution token authentication. */
   async #askToken(challenge: string | string[] | undefined): Promise<string | undefined> {
     const text = typeof challenge === 'string' ? challenge : '';
     if (!/^bearer /i.test(text)) return undefined;

@@ -2,10 +2,7 @@ import { FetchFailure } from './fetch-failure.ts';
 import { failureOf, type HttpAnswer } from './http-client.ts';
 import { type Amounts, excessOf } from '#operator/json-amounts';
 
-/**
- * Yields the chunks of an answer up to `maxBytes`.
- * @throws FetchFailure `unexpected` above the limit; otherwise the connection error
- */
+/** @throws FetchFailure `unexpected` above `maxBytes`; otherwise the connection error */
 export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Buffer> {
   const { body, headers, url } = answer;
   const tooLong = new FetchFailure('unexpected', `${url.host} answered more than ${maxBytes} bytes`);
@@ -26,19 +23,18 @@ export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncG
   }
 }
 
-/** Returns the whole body of an answer. @throws FetchFailure */
+/** @throws FetchFailure */
 export async function readBody(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of boundedBody(answer, maxBytes)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** Limits of an untrusted JSON text. */
 export interface JsonBounds extends Amounts {
   bytes: number;
 }
 
-/** Returns the parsed JSON of an answer. @throws FetchFailure */
+/** @throws FetchFailure */
 export async function readJson(
   answer: HttpAnswer,
   { bytes, ...amounts }: JsonBounds,

@@ -11,7 +11,6 @@ const GROUP = 'MCPGroup';
 const Description = z.object({ description: z.string() });
 const Grouped = z.object({ config: z.object({ groupRef: z.string() }) });
 
-/** A group with the version of its spec. */
 export interface ReadGroup {
   group: WorkloadGroup;
   version: string;
@@ -25,7 +24,6 @@ export class Groups {
     this.#resources = resources;
   }
 
-  /** Returns the groups sorted by name. */
   async list(): Promise<WorkloadGroup[]> {
     const members = await this.#members();
     return (await this.#resources.list(GROUP)).map((resource) => render(resource, members));
@@ -73,7 +71,6 @@ export class Groups {
     return { group: render(resource, await this.#members()), version: resource.version };
   }
 
-  /** Returns the workload names of each group. */
   async #members(): Promise<Map<unknown, string[]>> {
     const workloads = await this.#resources.list('MCPServer');
     const byGroup = Map.groupBy(workloads, ({ spec }) => spec.groupRef);

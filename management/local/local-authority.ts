@@ -13,10 +13,7 @@ const OWNER: Principal = {
   in: () => ({ name: 'local', check: () => Promise.resolve() }),
 };
 
-/**
- * Authenticates callers that can read the token file. Before the token, it rejects other web pages of this machine's browser, by their
- * host name or a name that resolves here. `port` is known once the server listens.
- */
+/** Rejects web pages of this machine's browser before it checks the token. `port` is known once the server listens. */
 export function localAuthority(token: string, port: () => number): Authority {
   const expected = Buffer.from(`Bearer ${token}`);
   return {

@@ -20,7 +20,7 @@ import { type WorkloadServices, workloadServices } from '../workloads/workload-s
 import { statusReader } from './status-reader.ts';
 import type { LocalPlace } from './local-place.ts';
 
-/** Returns the services of the operations on one machine, by namespace. They are the same with and without a running `vmcp up`. */
+/** Returns the same services with and without a running `vmcp up`. */
 export function localServices(place: LocalPlace): (namespace: string) => Services {
   const { version, secrets, state, environment } = place;
   const registries = perNamespace((namespace) => localRegistries(place, namespace));
@@ -44,7 +44,6 @@ export function localServices(place: LocalPlace): (namespace: string) => Service
   });
 }
 
-/** Returns the workload services of a folder. */
 function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadServices {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = statusReader(state);

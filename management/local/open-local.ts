@@ -25,10 +25,7 @@ export interface OpenManagement {
   close(): Promise<void>;
 }
 
-/**
- * Serves the management API of a state folder on the loopback interface, on the first free port of 4485, 4495, 4505, …. While it serves,
- * the URL and token are in files of the state folder, which only its owner can read.
- */
+/** Uses the first free loopback port of 4485, 4495, 4505, …. Only the owner can read the files with the URL and token. */
 export async function openLocalManagement(place: LocalPlace): Promise<OpenManagement> {
   const { state, onFailure } = place;
   const token = randomBytes(32).toString('base64url');

@@ -4,7 +4,6 @@ import type { StateFolder } from '#local/state-folder';
 import { readLocalStatus } from '#local/local-status-file';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 
-/** Returns the last reported status of a resource. The report is read again when it changes. */
 export function statusReader(state: StateFolder): (key: ResourceKey) => Status | undefined {
   let seen = '';
   let statuses = new Map<string, Status>();

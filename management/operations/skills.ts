@@ -32,7 +32,6 @@ const Archive = z
   .max(4_000_000)
   .describe('A tar (gzip or not) or zip archive of the skill in base64, in place of a name or path.');
 
-/** Returns the error message for a body with neither or both of two fields. */
 const chooseOne = (one: string, other: string) => ({
   error: ({ input }: { input?: unknown }) =>
     typeof input === 'object' && input !== null && one in input
@@ -41,7 +40,6 @@ const chooseOne = (one: string, other: string) => ({
   path: [one],
 });
 
-/** Returns the JSON schema of exactly one of two fields. */
 const oneOf = (one: string, other: string) => ({ oneOf: [{ required: [one] }, { required: [other] }] });
 
 const skill = (verb: Touch['verb'], name?: string): Touch => ({

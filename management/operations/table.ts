@@ -8,7 +8,6 @@ import { secretOperations } from './secrets.ts';
 import { skillOperations } from './skills.ts';
 import { workloadOperations } from './workloads.ts';
 
-/** All operations of the management API, in the order of the reference. */
 export const OPERATIONS: readonly Operation[] = [
   ...clientOperations,
   ...registryOperations,

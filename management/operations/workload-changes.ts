@@ -8,7 +8,6 @@ import { checkIsolation } from '../workloads/without-effect.ts';
 import type { Edited } from '../workloads/detail.ts';
 import type { Check } from '../workloads/workloads.ts';
 
-/** Problems of every operation that writes a workload. */
 export const WRITING = {
   conflict: 'another manager owns what would change, or its manifest cannot be edited without loss',
   busy: 'it is being changed all the time',
@@ -18,7 +17,7 @@ export const RECORD = { inline_secret: 'a secret stands in the record itself, in
 
 export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
 
-/** Checks that the caller may use the objects to which the workloads refer. @throws Problem `forbidden` */
+/** @throws Problem `forbidden` if the caller may not use a referenced object */
 async function checkReferences(specs: readonly StoredResource['spec'][], caller: Caller): Promise<void> {
   const touches = specs.flatMap(referenceTouches);
   const each = new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch]));
@@ -45,7 +44,6 @@ interface WantedChange {
 
 interface CheckedChange {
   check: Check;
-  /** Adds the warning of the accepted change to the warnings of the workload. */
   warningsWith(told: { warnings?: string[] }): { warnings?: string[] };
 }
 
@@ -64,10 +62,7 @@ async function checkPort(
   return problem && `accepted, but it waits: ${problem.text}`;
 }
 
-/**
- * Returns a check of a change: the caller may use its references, something is left to run, isolation is enforced, the group exists, and
- * no other resource has the port.
- */
+/** Checks references, remaining content, isolation, group and port. */
 export function checkChange({ group, force }: WantedChange, caller: Caller, services: Services): CheckedChange {
   let warning: string | undefined;
   return {
@@ -84,7 +79,7 @@ export function checkChange({ group, force }: WantedChange, caller: Caller, serv
   };
 }
 
-/** Begins a background operation on many workloads. A restart of a group leaves its stopped workloads stopped. */
+/** Leaves stopped workloads of a restarted group stopped. */
 export async function beginWork(
   type: 'delete' | 'restart',
   { names, group }: WorkloadSelection,
@@ -104,10 +99,7 @@ export async function beginWork(
   return { operation_id, accepted, unknown: [...wanted].filter((name) => !accepted.includes(name)) };
 }
 
-/**
- * Checks the permission for all workloads first, and the permission for each name only without it.
- * @throws Problem `forbidden`
- */
+/** Checks the permission for all workloads, and only without it for each name. @throws Problem `forbidden` */
 async function checkEach(caller: Caller, verb: 'delete' | 'update', names: readonly string[]): Promise<void> {
   try {
     await caller.check({ verb, resource: 'mcpservers' });

@@ -142,7 +142,7 @@ async function move(
   return { body: renderChanged(read.resource), etag: versionOf(read) };
 }
 
-/** Does the same as `move` for a workload that runs afterwards, with a permission check of its references. */
+/** Checks the permission for the references of a workload that runs afterwards, too. */
 const start = (
   input: Move & { caller: Caller },
   services: Pick<Services, 'workloads'>,
@@ -183,7 +183,7 @@ export const restartWorkload = operation({
   },
 });
 
-/** Operations on many workloads in the background. `beginWork` checks the permissions for the selected workloads. */
+/** `beginWork` checks the permissions for the selected workloads. */
 const many = {
   method: 'POST',
   params: NoParams,

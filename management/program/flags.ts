@@ -11,7 +11,7 @@ import {
   type SharedFlags,
 } from '#operator/kubernetes/program/shared-flags';
 
-/** Flags of the management API. An empty list means that none was given. */
+/** An empty list means that none was given. */
 export interface Flags extends SharedFlags {
   name: string;
   port: number;
@@ -51,7 +51,6 @@ const SERVING = [
   ...LOG_FLAGS,
 ];
 
-/** Flags by subject, in the order of the reference page. */
 export const FLAG_GROUPS = {
   Resources: RESOURCE_FLAGS,
   Requests: REQUESTS,
@@ -59,10 +58,7 @@ export const FLAG_GROUPS = {
   'API server': CONNECTION_FLAGS,
 };
 
-/**
- * Parses the command line of the management API.
- * @throws CommanderError after it printed the invalid flag and the remedy
- */
+/** @throws CommanderError after it printed the invalid flag and the remedy */
 export function readFlags(args: string[], version: string, print: Print): Flags {
   const description = 'Serves the management API of a Kubernetes cluster';
   return parseFlags({ name: 'vmcp-management', description, version }, FLAG_GROUPS, args, print).opts<Flags>();

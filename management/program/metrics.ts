@@ -1,9 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnRequest } from '#operator/kubernetes/api/api';
 
-/** Metrics of the management API. No label has a value that a caller chooses. */
+/** No label has a value that a caller chooses. */
 export interface ManagementMetrics {
-  /** Counts a request to the API server. */
   readonly requested: OnRequest;
   render(): Promise<{ contentType: string; text: string }>;
 }

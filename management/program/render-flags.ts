@@ -22,7 +22,6 @@ const ENDPOINTS = `## Endpoints
 | \`--health-port\` | \`/readyz\` | 200 when the API is served; 503 before. |
 | \`--metrics-port\` | \`/metrics\` | Prometheus' text format. |`;
 
-/** Renders the page about flags, endpoints and metrics. */
 export async function renderFlags(): Promise<string> {
   const { text } = await createManagementMetrics('', () => false).render();
   return `${[NOTE, INTRODUCTION, ...flagTables(FLAG_GROUPS), ENDPOINTS, metricTable(text)].join('\n\n')}\n`;

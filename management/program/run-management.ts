@@ -12,13 +12,9 @@ import { createManagementMetrics } from './metrics.ts';
 export interface ManagementDeps {
   version: string;
   log: Log;
-  /** Receives one line for each operation that changes something. */
   audit: Writable;
-  /** Environment of this process, which names the proxies. */
   environment: NodeJS.ProcessEnv;
-  /** Namespace of this pod; undefined outside a cluster. */
   podNamespace?: string | undefined;
-  /** Ends the program. */
   stop: AbortSignal;
 }
 
@@ -49,7 +45,7 @@ export async function runManagement(flags: Flags, deps: ManagementDeps): Promise
 
 const NOT_SERVED = 'the management API is not served yet: the log says why';
 
-/** Starts the API. Later failures are logged and retried; they do not end the program. */
+/** Logs and retries later failures; they do not end the program. */
 function startManagement(flags: Flags, deps: ManagementDeps, onRequest: OnRequest): ClusterManagement {
   const { log, version, audit, environment, podNamespace } = deps;
   const open = (connections: number) => new KubeApi(connect(loadKubeConfig(flags), { connections }), onRequest);

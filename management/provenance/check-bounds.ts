@@ -3,18 +3,14 @@ import { SignatureRefused } from './signature.ts';
 
 /** Maximum number of log entries, timestamps, certificates or signatures; a real signature has one or two of each. */
 const MOST = 4;
-/** Maximum bytes of a certificate, a timestamp, a promise or a checkpoint of a log. */
+/** Bytes of a certificate, a timestamp, a promise or a checkpoint of a log. */
 const LONGEST = 65_536;
-/** Maximum bytes of a log entry. */
+/** Bytes. */
 const LONGEST_ENTRY = 262_144;
 /** Maximum hashes of an inclusion proof: the levels of a log of 2^64 entries. */
 const DEEPEST = 64;
 
-/**
- * Rejects a signature of unusual size. The sigstore library compares all timestamps with each other and parses
- * certificates into many objects before it verifies them, all in one event-loop turn.
- * @throws SignatureRefused
- */
+/** The sigstore library compares timestamps and parses certificates before it verifies them, in one turn. @throws SignatureRefused */
 export function checkBounds({ verificationMaterial, content }: Bundle): void {
   const { tlogEntries, timestampVerificationData, content: signer } = verificationMaterial;
   const timestamps = timestampVerificationData?.rfc3161Timestamps ?? [];

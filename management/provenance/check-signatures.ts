@@ -13,7 +13,6 @@ import { verifySignature } from './verify-signature.ts';
 
 export interface Check {
   provenance: Provenance;
-  /** Image reference as in the registry entry. */
   image: string;
   place: ImagePlace;
   repository: OciRepository;
@@ -21,11 +20,7 @@ export interface Check {
   signal: AbortSignal;
 }
 
-/**
- * Verifies the signatures of an image. One valid signature is enough, as others may be from other signers about other
- * things.
- * @throws Problem `image_refused` if there are signatures and none is valid
- */
+/** Accepts an image with one valid signature. @throws Problem `image_refused` if there are signatures and none is valid */
 export async function checkSignatures(check: Check): Promise<CheckedImage> {
   const { provenance, image, place, repository } = check;
   const signer = wantedSigner(provenance);
@@ -50,10 +45,7 @@ export async function checkSignatures(check: Check): Promise<CheckedImage> {
   throw refused(place.pinned(digest), refusals);
 }
 
-/**
- * Yields signatures until a read fails. After a rejected signature a failure counts as a rejection too: a writer of one
- * signature can write many.
- */
+/** Counts a failed read after a rejected signature as a rejection: a writer of one signature can write many. */
 async function* untilFailure(
   found: AsyncIterable<Signature | SignatureRefused>,
   refusals: readonly SignatureRefused[],

@@ -3,7 +3,7 @@ import type { Signer } from '@sigstore/verify';
 import type { Provenance } from '../records/registry-entry.ts';
 import { SignatureRefused } from './signature.ts';
 
-/** Fields of an entry that identify its signer unambiguously. */
+/** These fields identify the signer unambiguously. */
 export type WantedSigner = Pick<
   Provenance,
   'signer_identity' | 'repository_uri' | 'repository_ref' | 'runner_environment'
@@ -11,16 +11,12 @@ export type WantedSigner = Pick<
   cert_issuer: string;
 };
 
-/** Signer according to the certificate. */
 export interface SignedBy {
   identity: string;
   issuer: string;
 }
 
-/**
- * Returns the expected signer; undefined if the entry is ambiguous: an issuer without an identity, or a workflow path
- * without its repository.
- */
+/** Returns undefined for an ambiguous entry: an issuer without an identity, or a workflow path without its repository. */
 export function wantedSigner({ cert_issuer, ...provenance }: Provenance): WantedSigner | undefined {
   const { signer_identity: identity = '', repository_uri: repository = '' } = provenance;
   if (!cert_issuer || (identity === '' && repository === '')) return undefined;
@@ -53,10 +49,7 @@ export function checkSigner(identity: Identity, wanted: WantedSigner): SignedBy 
   return { identity: name, issuer };
 }
 
-/**
- * Returns whether the identity matches. An entry names a workflow by its path in the repository or by its URL; the
- * certificate appends the ref after an `@`.
- */
+/** An entry names a workflow by its path or URL; the certificate appends the ref after an `@`. */
 function isWanted(name: string, wanted: WantedSigner): boolean {
   const expected = nameOf(wanted);
   if (expected === '' || name === expected) return true;

@@ -3,14 +3,13 @@ import { z } from 'zod';
 const Text = z.string().max(4096);
 const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
-/** Result of the signature check of a workload's image, stored with the workload. It is valid for `image` only. */
+/** Stored with the workload; valid for `image` only. */
 export const CheckedImage = z.discriminatedUnion('result', [
   z.strictObject({
     result: z.literal('verified'),
     image: Text,
     /** Digest of the signed manifest; `image` includes it. */
     digest: Digest,
-    /** Signer according to the certificate. */
     identity: Text,
     /** Issuer that identified the signer to the certificate authority. */
     issuer: Text,

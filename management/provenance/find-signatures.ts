@@ -5,7 +5,6 @@ import type { OciRepository } from '../fetching/oci-repository.ts';
 import { isSignature, readSignature, type SignedImage } from './read-signature.ts';
 import { type Signature, SignatureRefused } from './signature.ts';
 
-/** Maximum number of signatures checked for one image. */
 const MOST_SIGNATURES = 16;
 /** Bytes. Attestations may contain long lists of build materials. */
 const LONGEST_SIGNATURE = BOUNDS.signatures.one;
@@ -30,11 +29,7 @@ const MANIFEST_TYPES = new Set([
   'application/vnd.docker.distribution.manifest.v2+json',
 ]);
 
-/**
- * Yields the signatures of an image: cosign's tags and the referrers of its manifest (OCI Distribution Specification
- * 1.1). A malformed signature is yielded as SignatureRefused.
- * @throws FetchFailure if the registry does not list the referrers
- */
+/** Reads cosign's tags and the referrers (OCI Distribution Specification 1.1). @throws FetchFailure if they cannot be listed */
 export async function* findSignatures(
   repository: OciRepository,
   image: SignedImage,
@@ -79,17 +74,14 @@ function readPage(page: unknown): Referrer[] {
   throw new FetchFailure('unexpected', 'the registry answers no list of what refers to the image');
 }
 
-/**
- * Returns whether a referrer may hold signatures. One without an artifact type has to be read; only image manifests
- * hold signatures.
- */
+/** Accepts an image manifest, or a referrer without an artifact type, which has to be read. */
 function mayBeSignature({ mediaType, artifactType }: Referrer): boolean {
   if (artifactType !== undefined)
     return isSignature(artifactType) || artifactType.startsWith('application/vnd.dev.cosign.artifact.');
   return mediaType === undefined || MANIFEST_TYPES.has(mediaType);
 }
 
-/** Returns whether the value may be an image manifest; an index has no layers. */
+/** An index has no layers. */
 const hasLayers = (manifest: unknown): boolean =>
   manifest instanceof SignatureRefused || (typeof manifest === 'object' && manifest !== null && 'layers' in manifest);
 

@@ -15,9 +15,7 @@ import type { TrustRoots, TrustRootsOptions } from './trust-roots.ts';
 /** Environment variable of the commands for the folder of roots; the operator has a flag. */
 export const ROOTS_VARIABLE = 'VMCP_SIGSTORE_ROOTS';
 
-/**
- * Returns a function that opens the roots at the first check, because the verifier is large and few processes need it.
- */
+/** Opens the roots at the first check, because the verifier is large and few processes need it. */
 export function openRoots(
   options: TrustRootsOptions,
   load = () => import('./trust-roots.ts'),
@@ -45,10 +43,8 @@ export interface ImageProvenanceOptions {
 
 const DEADLINE = 30_000;
 
-/** Caller of a check and its abort signal. */
 interface Asking {
   caller: { name: string };
-  /** Aborted when the client disconnects. */
   signal: AbortSignal;
 }
 
@@ -60,11 +56,7 @@ export class ImageProvenance {
     this.#in = options;
   }
 
-  /**
-   * Returns the result of the signature check; undefined if the entry declares no signer. Rejects only a signature that
-   * contradicts the entry. An aborted check throws.
-   * @throws Problem `bad_request` (unknown entry, another image), `image_refused`, `too_many_requests`, `unavailable`
-   */
+  /** Returns undefined if no signer is declared. @throws Problem `bad_request`, `image_refused`, `too_many_requests`, `unavailable` */
   async check(entryName: string, image: string | undefined, asking: Asking): Promise<CheckedImage | undefined> {
     const { caller, signal: gone } = asking;
     const entry = await this.#entry(entryName);

@@ -5,13 +5,10 @@ export const MOST_CHECKS = 4;
 /** Limit per caller if there are several callers. */
 export const CHECKS_OF_ONE = 2;
 
-/**
- * Runs a check for a caller.
- * @throws Problem with Retry-After if too many checks run: `too_many_requests` for this caller, `unavailable` for all
- */
+/** @throws Problem with Retry-After if too many checks run: `too_many_requests` for this caller, `unavailable` for all */
 export type CheckLimit = <T>(who: string, check: () => Promise<T>) => Promise<T>;
 
-/** Limits the concurrent signature checks of a process; `perKey`: for one caller. */
+/** `perKey` limits one caller. */
 export function limitChecks(perKey = MOST_CHECKS): CheckLimit {
   const quota = new CallerQuota({
     total: MOST_CHECKS,

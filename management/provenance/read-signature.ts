@@ -4,24 +4,20 @@ import { z } from 'zod';
 import { excessOf } from '#operator/json-amounts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
-/** Layer of a manifest with signatures. */
 export interface SignatureLayer {
   mediaType: string;
   bytes: Buffer;
   annotations: Readonly<Record<string, string>>;
 }
 
-/** Image with signatures. */
 export interface SignedImage {
   digest: string;
-  /** Bytes of the manifest. */
   manifest: Buffer;
 }
 
-/** Returns whether a layer of this type is a signature. */
 export const isSignature = (mediaType: string): boolean => readerOf(mediaType) !== undefined;
 
-/** @throws SignatureRefused if the signature cannot be read */
+/** @throws SignatureRefused */
 export function readSignature(layer: SignatureLayer, image: SignedImage): Signature {
   try {
     const signature = (readerOf(layer.mediaType) ?? refuse)(layer, image);
@@ -33,7 +29,7 @@ export function readSignature(layer: SignatureLayer, image: SignedImage): Signat
   }
 }
 
-/** Limits the JSON of the log entries, which the verifier parses later. @throws SignatureRefused */
+/** The verifier parses the entries later. @throws SignatureRefused */
 function checkEntries({ verificationMaterial: { tlogEntries } }: Bundle): void {
   const text = Buffer.concat(tlogEntries.map(({ canonicalizedBody }) => canonicalizedBody)).toString('utf8');
   const excess = excessOf(text, MOST);
@@ -57,7 +53,7 @@ const BY_TYPE = new Map<string, Reader>([
   ['application/vnd.dsse.envelope.v1+json', readEnvelope],
 ]);
 
-/** Limits of each JSON text of a signature, checked before it is parsed. */
+/** Limits of each JSON text, checked before it is parsed. */
 const MOST = { objects: 20_000, values: 100_000 };
 
 function parse(bytes: Buffer | string): unknown {
@@ -67,7 +63,7 @@ function parse(bytes: Buffer | string): unknown {
   return JSON.parse(text);
 }
 
-/** Reads a sigstore bundle. It signs an attestation about the image, or the image manifest itself. */
+/** A bundle signs an attestation about the image, or the image manifest itself. */
 function readBundle({ bytes }: SignatureLayer, image: SignedImage): Signature {
   const bundle = bundleFromJSON(parse(bytes));
   if (bundle.content.$case === 'dsseEnvelope') return attestation(bundle);
@@ -78,10 +74,7 @@ const SimpleSigning = z.object({
   critical: z.object({ image: z.object({ 'docker-manifest-digest': z.string() }) }),
 });
 
-/**
- * Reads cosign's format below the tag `sha256-<digest>.sig`: a payload that names the digest, with its signature in
- * annotations.
- */
+/** Reads cosign's `sha256-<digest>.sig`: a payload that names the digest; the signature is in annotations. */
 function readSimpleSigning({ bytes, annotations }: SignatureLayer): Signature {
   const signature = annotations['dev.cosignproject.cosign/signature'];
   const digest = createHash('sha256').update(bytes).digest('base64');
@@ -91,7 +84,7 @@ function readSimpleSigning({ bytes, annotations }: SignatureLayer): Signature {
   return { bundle, artifact: bytes, subjects };
 }
 
-/** Reads cosign's format below the tag `sha256-<digest>.att`: an attestation. */
+/** Reads cosign's `sha256-<digest>.att`: an attestation. */
 function readEnvelope({ bytes, annotations }: SignatureLayer): Signature {
   return attestation(bundleFromJSON({ ...cosignMaterial(annotations), dsseEnvelope: parse(bytes) }));
 }
@@ -114,7 +107,6 @@ function readStatement({ content }: Bundle): Statement {
   return { digests, predicateType, predicate };
 }
 
-/** Rekor entry in cosign's format. */
 const CosignBundle = z.object({
   SignedEntryTimestamp: z.string(),
   Payload: z.object({ body: z.string(), integratedTime: z.int(), logIndex: z.int(), logID: z.string() }),
@@ -122,7 +114,6 @@ const CosignBundle = z.object({
 const EntryBody = z.object({ kind: z.string(), apiVersion: z.string() });
 const CosignTimestamp = z.object({ SignedRFC3161Timestamp: z.string() });
 
-/** Converts the certificate, log entry and timestamp in cosign's annotations to the bundle format. */
 function cosignMaterial(annotations: SignatureLayer['annotations']): Record<string, unknown> {
   const certificate = annotations['dev.sigstore.cosign/certificate'];
   if (certificate === undefined) throw new SignatureRefused(BY_KEY);

@@ -1,12 +1,11 @@
 import type { StoredResource } from '../stores/resources.ts';
 import { CheckedImage } from './checked-image.ts';
 
-/** Annotation of a workload that was created from a registry entry with a declared signer. */
 export const CHECKED_IMAGE = 'vmcp.dev/checked-image';
 
 const UNVERIFIED = 'Its image is not verified';
 
-/** Returns one sentence about the signature of a workload's image; empty if the registry declares no signer. */
+/** Returns an empty text if the registry declares no signer. */
 export function tellCheckedImage(resource: Pick<StoredResource, 'annotations' | 'spec'>): string {
   const checked = readAnnotation(resource.annotations[CHECKED_IMAGE]);
   if (!checked) return '';
@@ -18,13 +17,10 @@ export function tellCheckedImage(resource: Pick<StoredResource, 'annotations' | 
   return `Its image is verified: ${checked.identity} (${checked.issuer}) signed ${checked.digest}.`;
 }
 
-/**
- * Matches keys of a pod template, including its probes, that add or replace a program. Quotes inside JSON strings are
- * escaped.
- */
+/** A pod template, including its probes, may add or replace a program. Quotes inside JSON strings are escaped. */
 const REPLACES = /"(image|command|args)":/;
 
-/** Returns whether the workload runs exactly the checked image. A command, a URL or a pod template may replace it. */
+/** A command, a URL or a pod template may replace the checked image. */
 function runs({ image, command, remoteUrl, podTemplateSpec }: StoredResource['spec'], checked: CheckedImage): boolean {
   const isPinned = checked.result !== 'verified' || checked.image.endsWith(`@${checked.digest}`);
   const mayReplace =

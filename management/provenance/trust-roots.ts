@@ -10,10 +10,7 @@ import { z } from 'zod';
 import { isLoopbackHost } from '#crds/parts/loopback';
 
 export interface TrustRootsOptions {
-  /**
-   * Administrator's folder with a file `<host>.json` for each sigstore instance. Without it only the public instance is
-   * trusted.
-   */
+  /** Holds a file `<host>.json` for each sigstore instance. Without it only the public instance is trusted. */
   folder: string | undefined;
   /** Folder for cached roots; without it the cache ends with the process. */
   cache: string | undefined;
@@ -21,17 +18,15 @@ export interface TrustRootsOptions {
   now: () => number;
 }
 
-/** Missing trust roots. The message is public and ends a sentence. */
+/** The message is public and ends a sentence. */
 export class NoTrustRoots extends Error {
   override readonly name: string = 'NoTrustRoots';
 }
 
-/** Failure of a TUF mirror. */
 class MirrorFailed extends NoTrustRoots {
   override readonly name = 'MirrorFailed';
 }
 
-/** Default instance for entries that name none. */
 const PUBLIC = new URL(DEFAULT_MIRROR_URL).host;
 const LONGEST_FILE = 1024 * 1024;
 /** Milliseconds that roots stay cached; roots change a few times a year. */
@@ -46,13 +41,10 @@ const READING_TIMEOUT = 60_000;
 /** Root of the TUF repository on that host. Other files contain the trusted roots themselves. */
 const TufRoot = z.object({ signed: z.object({ _type: z.literal('root') }) });
 
-/**
- * Caches the certificate authorities, logs and timestamp authorities of each sigstore instance. It trusts only built-in
- * roots and roots of the administrator; a registry entry may only name an instance.
- */
+/** Trusts only built-in roots and roots of the administrator; a registry entry may only name an instance. */
 export class TrustRoots {
   readonly #options: TrustRootsOptions;
-  /** Cache by instance. Concurrent calls share one read. */
+  /** Cached by instance. Concurrent calls share one read. */
   readonly #known = new Map<string, { until: number; trust: Promise<TrustMaterial> }>();
 
   constructor(options: TrustRootsOptions) {
@@ -133,7 +125,7 @@ export class TrustRoots {
 const mirrorOf = (host: string): string =>
   `${isLoopbackHost(new URL(`https://${host}`).hostname) ? 'http' : 'https'}://${host}`;
 
-/** Returns the host of an instance URL, with or without `https://`. @throws NoTrustRoots */
+/** Accepts a URL with or without `https://`. @throws NoTrustRoots */
 function hostOf(sigstoreUrl: string | undefined): string {
   if (!sigstoreUrl) return PUBLIC;
   const url = URL.parse(sigstoreUrl.includes('://') ? sigstoreUrl : `https://${sigstoreUrl}`);

@@ -5,19 +5,13 @@ import { checkBounds } from './check-bounds.ts';
 import { checkSigner, type SignedBy, type WantedSigner } from './check-signer.ts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
-/** Requirements of a signature. */
 export interface WantedSignature {
-  /** Digest of the image that will run. */
   digest: string;
   signer: WantedSigner;
   attestation: Provenance['attestation'];
 }
 
-/**
- * Verifies certificate, transparency log, time and signature, the signed digest, and the signer that the entry
- * declares. Returns the signer.
- * @throws SignatureRefused
- */
+/** Checks certificate, log, time, signature, signed digest and declared signer. @throws SignatureRefused */
 export function verifySignature(signature: Signature, wanted: WantedSignature, trust: TrustMaterial): SignedBy {
   try {
     checkBounds(signature.bundle);

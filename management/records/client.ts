@@ -14,7 +14,6 @@ const Groups = z
   .default([])
   .describe('Groups (MCPGroups) whose endpoints the client gets; empty: those of every group, of later ones, too.');
 
-/** MCP client that is registered to use endpoints. */
 export const Client = z.strictObject({ name: ClientName, groups: Groups });
 export type Client = z.infer<typeof Client>;
 

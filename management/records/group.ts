@@ -4,7 +4,6 @@ import { NEXT_CURSOR } from '../paging.ts';
 
 const Description = z.string().max(4096).describe('What the group is for.');
 
-/** Set of workloads that VirtualMCPServers serve together. */
 export const WorkloadGroup = z
   .strictObject({
     name: z.string().describe('Its name.'),

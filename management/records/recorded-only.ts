@@ -1,7 +1,4 @@
-/**
- * Fields of a workload record that vmcp stores and returns without any effect: path to reason. A field stands for all
- * fields inside it. The reference prints the list.
- */
+/** Fields stored without any effect: path to reason. A field stands for all fields inside it. The reference prints the list. */
 export const RECORDED_ONLY = {
   headers: 'they describe what the server takes: send header_forward to add a header',
   'oauth_config.skip_browser': 'a login begins when a person opens its URL (vmcp login)',
@@ -13,13 +10,12 @@ export const RECORDED_ONLY = {
   ignore_config: 'vmcp reads no list of ignored files',
 } as const;
 
-/** Recorded fields that only name the origin of an entry, so no warning names them. */
+/** These fields only name the origin of an entry, so no warning names them. */
 export const ORIGIN_ONLY = {
   registry_url: 'it says which registry file an entry came from',
   registry_api_url: 'it says which API of a registry an entry came from',
 } as const;
 
-/** Fields of other request bodies that are stored and returned without any effect: operation and field to reason. */
 export const RECORDED_BODY_FIELDS = {
   'createGroup description': 'people read it',
   'editGroup description': 'people read it',

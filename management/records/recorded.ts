@@ -18,7 +18,7 @@ const IgnoreConfig = z.strictObject({
   printOverlays: z.boolean().optional().describe('What is hidden is told; recorded.'),
 });
 
-/** Fields of a workload record without any effect: vmcp stores them with the resource and returns them. */
+/** Stored with the resource without any effect. */
 export const recordedFields = {
   registry_url: z
     .union([

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 
-/** Text of one line or a few. */
 const Text = z.string().max(65_536);
-/** Text of whole pages. */
 const LongText = z.string().max(1_048_576);
 const Texts = z.array(Text).max(1_000);
 const STATUSES = ['active', 'deprecated'] as const;
@@ -11,7 +9,6 @@ const STATUSES = ['active', 'deprecated'] as const;
 const status = z.string().toLowerCase().pipe(z.enum(STATUSES)).meta({ enum: STATUSES });
 const Port = z.int().min(0).max(65_535);
 
-/** Environment variable of a server. */
 export const EnvVar = z
   .object({
     name: z.string().min(1).max(256).describe('Name of the variable.'),
@@ -22,7 +19,6 @@ export const EnvVar = z
   })
   .meta({ id: 'EnvVar' });
 
-/** Header of a remote server. */
 export const Header = z
   .object({
     name: z.string().min(1).max(256).describe('Name of the header.'),
@@ -34,7 +30,6 @@ export const Header = z
   })
   .meta({ id: 'Header' });
 
-/** Metadata of an entry in its registry. */
 export const EntryMetadata = z
   .object({
     last_updated: Text.optional().describe('When the entry changed last, RFC 3339.'),
@@ -53,7 +48,6 @@ export const EntryMetadata = z
   })
   .meta({ id: 'EntryMetadata' });
 
-/** OAuth settings of a remote server. */
 export const OAuthConfig = z
   .object({
     issuer: Text.optional().describe('Issuer of its tokens.'),
@@ -68,7 +62,6 @@ export const OAuthConfig = z
   })
   .meta({ id: 'OAuthConfig' });
 
-/** Provenance of an image, as its registry declares it. */
 export const Provenance = z
   .object({
     sigstore_url: Text.optional().describe('Host of the sigstore instance.'),
@@ -127,7 +120,6 @@ export const ImageServer = z
   .meta({ id: 'ImageServer' });
 export type ImageServer = z.infer<typeof ImageServer>;
 
-/** Server that runs elsewhere. */
 export const RemoteServer = z
   .object({
     ...entry,

@@ -3,7 +3,6 @@ import { ImageServer, RemoteServer } from './registry-entry.ts';
 
 const name = z.string().min(1).max(512);
 
-/** Group of servers. */
 const Group = z
   .object({
     name: z.string().min(1).max(512).describe('Name of the group.'),
@@ -13,7 +12,6 @@ const Group = z
   })
   .meta({ id: 'RegistryGroup' });
 
-/** Content of a registry, also the format of registry files. */
 export const RegistryContent = z
   .object({
     version: z.string().max(256).default('1.0.0').describe('Version of the content.'),
@@ -25,7 +23,6 @@ export const RegistryContent = z
   .meta({ id: 'RegistryContent' });
 export type RegistryContent = z.infer<typeof RegistryContent>;
 
-/** Login settings of vmcp at a registry. */
 const AuthConfig = z.strictObject({
   issuer: z.string().describe('Issuer of the tokens.'),
   client_id: z.string().describe('OAuth client that vmcp is.'),
@@ -33,7 +30,6 @@ const AuthConfig = z.strictObject({
   scopes: z.array(z.string()).optional().describe('Scopes that are asked for.'),
 });
 
-/** Entry in the list of registries. */
 export const RegistryInfo = z
   .strictObject({
     name: z.string().describe('Name of the registry.'),
@@ -51,6 +47,5 @@ export const RegistryInfo = z
   .meta({ id: 'RegistryInfo' });
 export type RegistryInfo = z.infer<typeof RegistryInfo>;
 
-/** Registry with its whole content. */
 export const Registry = z.strictObject({ ...RegistryInfo.shape, registry: RegistryContent }).meta({ id: 'Registry' });
 export type Registry = z.infer<typeof Registry>;

@@ -89,7 +89,6 @@ const Upstream = z.strictObject({
     .describe('With type oauth2.'),
 });
 
-/** Authorization server in a run configuration; secrets are references. */
 export const RunAuthServer = z
   .strictObject({
     schema_version: z.literal('v0.1.0').describe('Version of this block.'),

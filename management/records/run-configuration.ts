@@ -207,7 +207,6 @@ const others = {
   ignore_config: recordedFields.ignore_config,
 };
 
-/** Complete run configuration of a workload without secrets: the answer of exportWorkload. */
 export const RunConfiguration = z
   .strictObject({ ...scalars, ...lists, ...incoming, ...outgoing, ...others })
   .meta({ id: 'WorkloadRunConfiguration' });

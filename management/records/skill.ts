@@ -6,7 +6,6 @@ export type SkillScope = z.infer<typeof SkillScope>;
 /** The name has 2 to 64 characters. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** Metadata from the front matter of a skill. */
 export const SkillMetadata = z.strictObject({
   name: z.string().describe('Name of the skill.'),
   description: z.string().describe('What it does, and when it is to be used.'),
@@ -16,14 +15,12 @@ export const SkillMetadata = z.strictObject({
 });
 export type SkillMetadata = z.infer<typeof SkillMetadata>;
 
-/** Skill that another skill requires. */
 const SkillDependency = z.strictObject({
   name: z.string().describe('Name of the skill.'),
   reference: z.string().describe('Where it came from.'),
   digest: z.string().describe('What was installed of it.'),
 });
 
-/** Installed skill. */
 export const InstalledSkill = z.strictObject({
   metadata: SkillMetadata,
   scope: SkillScope.describe('For all that the user does, or for one project.'),

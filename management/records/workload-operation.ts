@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../problem.ts';
 
-/** Maximum number of workloads in one operation. */
 const MOST_SELECTED = 1000;
 
 const ONE_OF = 'write either names or group';
 
-/** Selection of workloads by name or by group. */
 export const WorkloadSelection = z
   .strictObject({
     names: z
@@ -21,7 +19,6 @@ export const WorkloadSelection = z
   .meta({ id: 'WorkloadSelection', oneOf: [{ required: ['names'] }, { required: ['group'] }] });
 export type WorkloadSelection = z.infer<typeof WorkloadSelection>;
 
-/** Accepted background operation. */
 export const OperationAccepted = z
   .strictObject({
     operation_id: z.string().describe('GET /operations/{id} tells how it ends.'),
@@ -33,7 +30,7 @@ export type OperationAccepted = z.infer<typeof OperationAccepted>;
 
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
 
-/** Background operation with its progress, kept for 24 hours after its end. */
+/** Kept for 24 hours after its end. */
 export const WorkloadOperation = z
   .strictObject({
     id: z.string().describe('Its id.'),

@@ -31,7 +31,6 @@ export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
 const Transport = z.enum(['stdio', 'sse', 'streamable-http']);
 const ProxyMode = z.enum(['sse', 'streamable-http']);
 
-/** Workload in a list. */
 export const WorkloadSummary = z
   .strictObject({
     name: z.string().describe('Its name.'),
@@ -86,10 +85,7 @@ const RemoteOAuth = z.strictObject({
   skip_browser: z.boolean().optional().describe('The login is not opened in a browser by itself.'),
 });
 
-/**
- * Workload as it is read and edited. The answer of GET can be sent back unchanged without any effect. An absent field
- * stays; an empty one (`""`, `[]`, `{}`, null, port 0) is removed.
- */
+/** GET's answer can be sent back without effect. An absent field stays; an empty one (`""`, `[]`, `{}`, null, port 0) is removed. */
 export const WorkloadDetail = z
   .strictObject({
     name: z.string().max(63).optional().describe('Its name; it cannot be changed.'),
@@ -141,16 +137,15 @@ export type WorkloadDetail = z.infer<typeof WorkloadDetail>;
 
 type Nullable<S extends z.core.$ZodShape> = { [K in keyof S]: z.ZodNullable<S[K]> };
 
-/** Makes each field of a shape nullable. */
 function nullable<S extends z.core.$ZodShape>(shape: S): Nullable<S> {
   return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, z.nullable(field)])) as Nullable<S>;
 }
 
-/** Edit of a workload: null removes a field, as an empty value does. */
+/** null removes a field, as an empty value does. */
 export const WorkloadEdit = z.strictObject(nullable(WorkloadDetail.shape)).meta({ id: 'WorkloadEdit' });
 export type WorkloadEdit = z.infer<typeof WorkloadEdit>;
 
-/** New workload. On one machine a command may replace the image. */
+/** On one machine a command may replace the image. */
 export const NewWorkload = z
   .strictObject({
     ...WorkloadDetail.shape,
@@ -172,7 +167,6 @@ const WARNINGS = z
   .optional()
   .describe('What is accepted and has no effect here, a line each; absent where there is nothing.');
 
-/** Result of a change. */
 export const WorkloadChanged = z
   .strictObject({
     name: z.string().describe('Its name.'),
@@ -181,7 +175,6 @@ export const WorkloadChanged = z
   })
   .meta({ id: 'WorkloadChanged' });
 
-/** Result of a creation. */
 export const WorkloadMade = z
   .strictObject({
     ...WorkloadChanged.shape,
@@ -194,7 +187,6 @@ export const WorkloadMade = z
   })
   .meta({ id: 'WorkloadMade' });
 
-/** Status of a workload with its conditions. */
 export const WorkloadReport = z
   .strictObject({
     name: z.string().describe('Its name.'),

@@ -1,19 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Registry } from '../records/registry.ts';
 
-/** Rendered registry. */
 export interface Answered {
   registry: Registry;
-  /** The registry as JSON. */
   json: Buffer;
-  /** Digest of these bytes, 22 characters of base64url. */
+  /** Consists of 22 characters of base64url. */
   digest: string;
 }
 
-/**
- * Caches the last answer with its JSON, as the serialization of thousands of servers blocks the event loop. It renders
- * again if one of the parts is another object.
- */
+/** Serializing thousands of servers blocks the event loop. Another object as a part causes a new answer. */
 export class CachedAnswer {
   #parts: readonly unknown[] = [];
   #answer: Answered | undefined;

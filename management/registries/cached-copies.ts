@@ -10,10 +10,7 @@ import { CachedPage, type Page, weighPage } from './page.ts';
 /** Characters of base64 in one record. */
 const PART = 600_000;
 const MOST_PARTS = 24;
-/**
- * Maximum heads that are read to find the owners of parts. A namespace has a few registries, so additional heads are
- * not from vmcp.
- */
+/** A namespace has a few registries, so additional heads are not from vmcp. */
 const MOST_HEADS = 16;
 
 const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
@@ -24,10 +21,7 @@ const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 const nameOf = (id: string, part: number): string => `part.${id}.${part}`;
 
-/**
- * Stores the last good copy of each registry. A copy has a head and parts, as one record may be too small. The parts
- * are written first, then the head. The parts of the previous copy are deleted last.
- */
+/** Stores a head and parts, as one record may be too small. Writes parts, then head; deletes the previous parts last. */
 export class CachedCopies {
   readonly #store: RecordStore;
   /** Maximum weight of a copy, as other writers of the records may have written it. */
@@ -71,7 +65,6 @@ export class CachedCopies {
     await this.#removeOthers(idOf(former?.value));
   }
 
-  /** Deletes a copy. */
   async remove(name: string): Promise<void> {
     // A damaged copy is deleted too.
     const former = await this.#store.get(name).catch(() => undefined);
@@ -83,10 +76,7 @@ export class CachedCopies {
     return Head.safeParse((await this.#store.get(name))?.value).data;
   }
 
-  /**
-   * Deletes parts without a head: of previous copies and of killed processes. It reads no parts. Above the maximum
-   * number of heads it deletes only the parts of the previous copy.
-   */
+  /** Removes parts of previous copies and killed processes. Above `MOST_HEADS` it deletes only the parts of the previous copy. */
   async #removeOthers(former: string | undefined): Promise<void> {
     const names = await this.#store.names();
     const heads = names.filter((name) => partOf(name) === undefined);
@@ -100,7 +90,6 @@ export class CachedCopies {
   }
 }
 
-/** Returns the id of the copy that a part belongs to; undefined for a head. */
 const partOf = (name: string): string | undefined => (name.startsWith('part.') ? name.split('.')[1] : undefined);
 
 const idOf = (head: unknown): string | undefined => Head.safeParse(head).data?.id;

@@ -11,7 +11,6 @@ import type { RegistryQuota } from './registry-quota.ts';
 
 const SecretData = z.record(z.string(), z.string()).optional();
 
-/** Creates the registries of one namespace of a cluster. */
 export function clusterRegistries(
   { api, apiGroup, environment, privateAddresses, onFailure }: ClusterPlace,
   namespace: string,

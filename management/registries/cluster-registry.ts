@@ -4,7 +4,7 @@ import type { EntryMetadata, ImageServer, RemoteServer } from '../records/regist
 import type { Resources, StoredResource } from '../stores/resources.ts';
 import { z } from 'zod';
 
-/** Fields of an MCPServer's spec that an entry shows. Other fields require permission to read the MCPServer. */
+/** Other fields require permission to read the MCPServer. */
 const Spec = z.object({
   image: z.string().optional(),
   remoteUrl: z.string().optional(),
@@ -13,7 +13,6 @@ const Spec = z.object({
   mcpPort: z.int().optional(),
 });
 
-/** Reads the MCPServers of a namespace as a read-only registry. */
 export async function readClusterRegistry(
   resources: Pick<Resources, 'list'>,
   namespace: string,

@@ -18,7 +18,6 @@ interface CurrentCopyOptions {
   kept: CachedCopies;
   read: (former: readonly Page[], signal: AbortSignal) => Promise<Page[]>;
   quota: Pick<RegistryQuota, 'read' | 'load' | 'memory'>;
-  /** Called when the pages are evicted from memory. */
   onEvict: () => void;
   /** Milliseconds. */
   now: () => number;
@@ -26,10 +25,7 @@ interface CurrentCopyOptions {
   onProblem: (text: string) => void;
 }
 
-/**
- * Caches the pages of one source: reads them again when they are old, stores them for restarts, and serves them while
- * the source fails.
- */
+/** Reads old pages again, stores them for restarts, and serves them while the source fails. */
 export class CurrentCopy {
   readonly #options: CurrentCopyOptions;
   #pages: Page[] | undefined;
@@ -62,13 +58,12 @@ export class CurrentCopy {
     this.#pages = undefined;
   }
 
-  /** Reads the source now. Concurrent calls share one read. @throws FetchFailure, Problem */
+  /** Shares one read among concurrent calls. @throws FetchFailure, Problem */
   refresh(): Promise<Page[]> {
     this.#flight ??= this.#refresh().finally(() => (this.#flight = undefined));
     return this.#flight;
   }
 
-  /** Takes over pages that the caller has read. */
   async adopt(pages: Page[]): Promise<void> {
     this.#have(pages);
     this.#readAt = this.#options.now();
@@ -98,7 +93,6 @@ export class CurrentCopy {
     return pages;
   }
 
-  /** Loads the stored copy. Concurrent calls share one load. */
   #load(): Promise<Page[] | undefined> {
     const { kept, name, source, quota } = this.#options;
     this.#loading ??= quota
@@ -135,7 +129,6 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Waits until the work settles, for a limited time. */
 async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));

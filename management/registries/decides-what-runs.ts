@@ -1,6 +1,4 @@
-/**
- * Variables that make loaders, interpreters, package managers or container engines run other code or trust other hosts.
- */
+/** These variables make loaders, interpreters, package managers or engines run other code or trust other hosts. */
 const DECIDING = [
   'path|home|shell|bash_env|ifs|prompt_command|pager|editor|visual|browser|tmpdir|virtual_env',
   '(ld|dyld|xdg|npm|yarn|pnpm|corepack|uv|pip|pipx|deno|bun|tsx|ts_node|openssl|containers|podman|nerdctl|buildah)_.*',
@@ -12,5 +10,5 @@ const DECIDING = [
 ];
 const PATTERN = new RegExp(`^(${DECIDING.join('|')})$`, 'i');
 
-/** Returns whether a variable can change which program runs. A registry entry must not set such a variable. */
+/** A registry entry must not set such a variable. */
 export const decidesWhatRuns = (variable: string): boolean => PATTERN.test(variable);

@@ -3,15 +3,11 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { HttpClient } from '../fetching/http-client.ts';
 import { readBody } from '../fetching/read-body.ts';
 
-/** Maximum bytes of an issuer's answer. */
+/** Bytes. */
 const LONGEST = 524_288;
 const DEADLINE = 8_000;
 
-/**
- * Discovers an issuer by OpenID Connect Discovery, or else by RFC 8414. All requests to its endpoints follow the
- * address rules of `http`.
- * @throws FetchFailure
- */
+/** Uses OpenID Connect Discovery, else RFC 8414. All requests follow the address rules of `http`. @throws FetchFailure */
 export async function discoverIssuer(
   { issuer, clientId, clientSecret }: { issuer: string; clientId: string; clientSecret: string | undefined },
   http: HttpClient,
@@ -34,7 +30,7 @@ export async function discoverIssuer(
   }
 }
 
-/** Sends the client secret by the method that the issuer supports (OpenID Connect Core §9: basic by default). */
+/** Uses the method that the issuer supports (OpenID Connect Core §9: basic by default). */
 function authenticate(secret: string | undefined): oidc.ClientAuth {
   return (server, client, body, headers) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
@@ -63,10 +59,7 @@ function issuerFetch(http: HttpClient): oidc.CustomFetch {
   };
 }
 
-/**
- * Converts an error of the library, which contains request and response data. Only the error code (RFC 6749 §5.2) is
- * kept.
- */
+/** Errors of the library contain request and response data; only the error code (RFC 6749 §5.2) is kept. */
 export function failureOfIssuer(error: unknown, issuer: string): FetchFailure {
   const own = failureIn(error);
   if (own) return own;
@@ -76,7 +69,6 @@ export function failureOfIssuer(error: unknown, issuer: string): FetchFailure {
   return new FetchFailure('unexpected', `${host} does not answer as an issuer of tokens`);
 }
 
-/** Returns the FetchFailure that the library wrapped, if any. */
 function failureIn(error: unknown): FetchFailure | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1)
     if (cause instanceof FetchFailure) return cause;

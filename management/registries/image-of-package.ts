@@ -7,10 +7,7 @@ const VERSION = /^[0-9a-z][0-9a-z.+_-]*$/i;
 const IMAGE =
   /^[a-z0-9][a-z0-9._-]*(:[0-9]{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/i;
 
-/**
- * Returns the `image` of a record for a package. Packages of other registries than the default one have none, because
- * the same name there may be another package.
- */
+/** Returns undefined for packages of other registries than the default one: the same name there may be another package. */
 export function imageOfPackage(found: Package): string | undefined {
   return RENDER.get(found.registryType)?.(found);
 }
@@ -38,14 +35,13 @@ export function isImage(text: string): boolean {
   return text.length <= 512 && IMAGE.test(text);
 }
 
-/** Package that the `image` of a record names. */
 export interface PackageImage {
   runner: 'npx' | 'uvx';
   name: string;
   version: string | undefined;
 }
 
-/** Parses `npx://` or `uvx://`. Returns undefined for other texts and for invalid package names. */
+/** Returns undefined for texts other than `npx://` and `uvx://`, and for invalid package names. */
 export function readPackageImage(image: string): PackageImage | undefined {
   const [, scheme, name = '', version] = /^(npx|uvx):\/\/(@?[^@]+)(?:@(.+))?$/.exec(image) ?? [];
   if (scheme !== 'npx' && scheme !== 'uvx') return undefined;

@@ -6,7 +6,6 @@ import { fileRecords } from '../stores/file-records.ts';
 import { Registries } from './registries.ts';
 import { localQuota } from './registry-quota.ts';
 
-/** Creates the registries of one namespace on one machine. */
 export function localRegistries({ state, environment, secrets, onFailure }: LocalPlace, namespace: string): Registries {
   const records = fileRecords(join(state.path, 'records'), namespace);
   return new Registries({

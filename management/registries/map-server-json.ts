@@ -4,10 +4,7 @@ import { Package, Remote, ServerEntry } from './server-json.ts';
 import { defined } from '#operator/plan/defined';
 import { imageOfPackage } from './image-of-package.ts';
 
-/**
- * Converts the answer of a registry API. Skips entries that are deleted, outdated, malformed, or not usable, so that
- * one entry cannot make a registry of many authors unusable.
- */
+/** Skips deleted, outdated, malformed and unusable entries, so that one entry cannot make a registry unusable. */
 export function mapServers(values: readonly unknown[]): RegistryContent {
   const entries = values.flatMap((value) => {
     const entry = ServerEntry.safeParse(value).data;
@@ -19,7 +16,7 @@ export function mapServers(values: readonly unknown[]): RegistryContent {
   return RegistryContent.parse({ servers, remote_servers: remotes, last_updated: lastUpdated });
 }
 
-/** Maps entries by name. On duplicate names, the first entry wins. */
+/** On duplicate names, the first entry wins. */
 function mapped<T>(entries: readonly ServerEntry[], map: (entry: ServerEntry) => T | undefined): Record<string, T> {
   const found = entries.flatMap((entry): [string, T][] => {
     const one = map(entry);
@@ -40,7 +37,6 @@ function isGone(entry: ServerEntry): boolean {
   return official?.status === 'deleted' || official?.isLatest === false;
 }
 
-/** Returns the first package that can run. */
 function mapPackage(entry: ServerEntry): ImageServer | undefined {
   for (const value of entry.server.packages ?? []) {
     const found = Package.safeParse(value).data;
@@ -107,7 +103,7 @@ function describeInput({ description, isRequired = false, isSecret = false, valu
   };
 }
 
-/** Returns the arguments with fixed values. Runtime arguments, e.g. of a container engine, are never read. */
+/** Ignores runtime arguments, e.g. of a container engine. */
 function fixedArguments({ packageArguments = [] }: Package): string[] {
   return packageArguments.flatMap(({ type, name, value }) => {
     if (type === 'positional') return value === undefined ? [] : [value];

@@ -11,10 +11,8 @@ import { RegistryLogin } from './registry-login.ts';
 import { type RegistrySettings, secretOf, sourceOf } from './registry-settings.ts';
 
 export interface SourceDeps {
-  /** Whether records may allow private addresses. */
   privateAddresses: boolean;
   proxy: ProxySettings | undefined;
-  /** Returns the value of a key of a Secret in the namespace; undefined if it does not exist. */
   readSecret: (secret: { name: string; key: string }) => Promise<string | undefined>;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -24,7 +22,6 @@ export interface SourceDeps {
 /** Milliseconds. A silent host is given up within 10 s. */
 const PATIENCE = { connect: 3_000, silence: 5_500 };
 
-/** Registry source with its connections and its login. */
 export interface OpenSource {
   login: RegistryLogin | undefined;
   /** Returns no pages before the first login of a user. @throws FetchFailure, Problem */
@@ -32,7 +29,6 @@ export interface OpenSource {
   close(): Promise<void>;
 }
 
-/** Opens the source of a registry. */
 export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSource {
   const http = createHttpClient({
     // Stored settings do not override a later prohibition of the administrator.

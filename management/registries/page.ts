@@ -3,25 +3,20 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { weightOf } from '#operator/json-amounts';
 import { RegistryContent } from '../records/registry.ts';
 
-/** Page of a registry in a stored copy. Its weight is recomputed after a load, because the store is not trusted. */
+/** The weight is computed again after a load, because the store is not trusted. */
 export const CachedPage = z.object({
-  /** URL or path of the source. */
   from: z.string(),
-  /** Entity tag to detect changes. */
   tag: z.string().optional(),
-  /** URL of the next page. */
   next: z.string().optional(),
   content: RegistryContent,
 });
 export type CachedPage = z.infer<typeof CachedPage>;
 
-/** Page of a registry with its weight. */
 export interface Page extends CachedPage {
-  /** Weight of its content. */
   bytes: number;
 }
 
-/** Merges the content of all pages. On duplicate names, the first entry wins. */
+/** On duplicate names, the first entry wins. */
 export function joinPages(pages: readonly Page[]): RegistryContent {
   const all = pages.map(({ content }) => content);
   const [first] = all;
@@ -41,7 +36,7 @@ function joinMaps<T>(maps: Record<string, T>[]): Record<string, T> {
 
 export const weighPage = (page: CachedPage): Page => ({ ...page, bytes: weightOf(JSON.stringify(page.content)) });
 
-/** Returns the page with its weight. @throws FetchFailure if the weight exceeds the limit of a whole registry */
+/** @throws FetchFailure if the weight exceeds the limit of a whole registry */
 export function checkWeight(page: CachedPage, longest: number): Page {
   const weighed = weighPage(page);
   if (weighed.bytes <= longest) return weighed;

@@ -16,11 +16,7 @@ const Answer = z.object({
   metadata: z.object({ nextCursor: z.string().max(2048).nullish() }).nullish(),
 });
 
-/**
- * Reads the latest version of all servers from an official registry API (v0.1), page by page. Reuses the former page on
- * 304.
- * @throws FetchFailure
- */
+/** Reads the official registry API (v0.1) page by page. Reuses the former page on 304. @throws FetchFailure */
 export async function readApi(reading: Reading): Promise<Page[]> {
   const known = new Map(reading.former.map((page) => [page.from, page]));
   const seen = new Set<string>();

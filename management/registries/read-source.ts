@@ -11,14 +11,11 @@ import { checkWeight, type Page } from './page.ts';
 import { readApi } from './read-api.ts';
 import type { Reading } from './registry-reading.ts';
 
-/** Limits of a registry file, which is parsed in one event-loop turn. */
+/** The file is parsed in one event-loop turn. */
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.file, objects: 100_000, values: 500_000 };
 const REDIRECTS = 3;
 
-/**
- * Reads a source. Unchanged pages of `former` are returned as the same objects.
- * @throws FetchFailure; for a file also Problem `bad_request`
- */
+/** Returns unchanged pages of `former` as the same objects. @throws FetchFailure; for a file also Problem `bad_request` */
 export const READ_SOURCE: Record<'file' | 'url' | 'api', (reading: Reading) => Promise<Page[]>> = {
   file: async ({ source, former, longest }) => [await readRegistryFile(source, former[0], longest)],
   url: async (reading) => [await readUrl(reading, reading.former[0])],

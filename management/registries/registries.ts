@@ -17,12 +17,10 @@ import { RegistrySettings, sourceOf } from './registry-settings.ts';
 import type { RegistryQuota } from './registry-quota.ts';
 import { renderRegistryInfo } from './render-registry.ts';
 
-/** Name of the configurable registry. */
 export const DEFAULT = 'default';
-/** Name of the registry of the cluster's MCPServers. */
 export const CLUSTER = 'cluster';
 const BUILT_IN_SETTINGS: RegistrySettings = { allow_private_ip: false };
-/** Version of settings that were never stored. */
+/** The settings were never stored. */
 const NEVER_WRITTEN = 'built-in';
 const BUILT_IN_PAGES: readonly Page[] = [{ from: '', bytes: 0, content: BUILT_IN }];
 /** Content digest after the version of the settings in an entity tag. If-Match on the settings ignores it. */
@@ -62,7 +60,6 @@ export class Registries {
   readonly #options: RegistriesOptions;
   readonly #kept: CachedCopies;
   #answer = new CachedAnswer();
-  /** Connections and copy of the active settings. */
   #live: CurrentRegistry | undefined;
 
   constructor(options: RegistriesOptions) {
@@ -70,7 +67,7 @@ export class Registries {
     this.#kept = new CachedCopies(options.copies, options.quota.maxWeight);
   }
 
-  /** Lists all registries. An unreadable registry is listed as empty. */
+  /** Lists an unreadable registry as empty. */
   async list(): Promise<RegistryInfo[]> {
     const stored = await this.#stored();
     const content = await this.#content(stored).catch((error: unknown) => {
@@ -81,10 +78,7 @@ export class Registries {
     return this.#options.cluster ? [first, (await this.#cluster(this.#options.cluster)).info] : [first];
   }
 
-  /**
-   * Returns a registry; the default one with its JSON and a version of its whole content.
-   * @throws Problem `not_found`; `unavailable` if the source is unreadable and there is no copy
-   */
+  /** Adds a version of the default registry's content. @throws Problem `not_found`; `unavailable` without source and copy */
   async get(name: string): Promise<{ registry: Registry; version?: string; json?: Buffer }> {
     if (name === CLUSTER && this.#options.cluster) {
       const { info, content } = await this.#cluster(this.#options.cluster);
@@ -107,7 +101,7 @@ export class Registries {
   }
 
   /**
-   * Replaces the source of the default registry. If the new source cannot be read, nothing changes.
+   * Changes nothing if the new source cannot be read.
    * @throws Problem `not_found`, `bad_request`, `path_not_available`, `private_address_refused`, `stale`,
    * `upstream_failed`, `upstream_timeout`
    */
@@ -154,7 +148,6 @@ export class Registries {
     await replaced?.source.close();
   }
 
-  /** Returns whether the default registry may refer to private addresses. */
   async callsPrivate(): Promise<boolean> {
     return this.#options.privateAddresses && (await this.#stored()).settings.allow_private_ip;
   }
@@ -228,7 +221,6 @@ export class Registries {
   }
 }
 
-/** Converts a failure of a source into a problem for the caller who configured it. */
 function problemOfSource(error: unknown): unknown {
   if (!(error instanceof FetchFailure)) return error;
   if (error.kind === 'refused') return new Problem('bad_request', error.message, { cause: error });

@@ -5,11 +5,8 @@ import type { RegistrySettings } from './registry-settings.ts';
 
 type Auth = NonNullable<RegistrySettings['auth']>;
 
-/** Pending login of a user. */
 export interface PendingLogin {
-  /** Page to open on any device. */
   verification_uri: string;
-  /** Code to enter on that page. */
   user_code: string;
   /** RFC 3339. */
   expires_at: string;
@@ -17,7 +14,6 @@ export interface PendingLogin {
 
 interface LoginOptions {
   auth: Auth;
-  /** Returns the configuration of the discovered issuer. */
   configuration: () => Promise<oidc.Configuration>;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -36,10 +32,7 @@ interface Token {
   refresh: string | undefined;
 }
 
-/**
- * Manages the login at a registry's issuer: client credentials with a client secret, otherwise a device login of a user
- * (RFC 8628). Tokens are only in memory. After a restart the last copy serves until a user logs in again.
- */
+/** Uses client credentials with a secret, else a device login (RFC 8628). Keeps tokens only in memory. */
 export class RegistryLogin {
   readonly #options: LoginOptions;
   readonly #ended = new AbortController();
@@ -54,7 +47,7 @@ export class RegistryLogin {
     return this.#token !== undefined;
   }
 
-  /** Returns the value of the Authorization header; undefined if a user has to log in. @throws FetchFailure */
+  /** Returns undefined if a user has to log in. @throws FetchFailure */
   async authorization(): Promise<string | undefined> {
     const live = this.#token;
     if (live && live.until > this.#options.now()) return `Bearer ${live.value}`;
@@ -71,11 +64,7 @@ export class RegistryLogin {
     if (this.#token) this.#token = { ...this.#token, until: 0 };
   }
 
-  /**
-   * Begins a device login, which continues in the background until it completes, is denied or expires. Calls `finished`
-   * when there is a token.
-   * @throws FetchFailure `refused` if the issuer offers no device login
-   */
+  /** Continues in the background, and calls `finished` on a token. @throws FetchFailure `refused`: no device login */
   async begin(finished: () => void): Promise<PendingLogin> {
     const { auth, now } = this.#options;
     const configuration = await this.#options.configuration();

@@ -3,10 +3,9 @@ interface Entry {
   evict: () => void;
 }
 
-/** Limits the memory of registries by evicting the least recently used one, which has a stored copy. */
+/** Evicts the least recently used registry, which has a stored copy. */
 export class RegistryMemory {
   readonly #most: number;
-  /** Ordered from the least to the most recently used entry. */
   readonly #entries = new Map<object, Entry>();
   #weight = 0;
 
@@ -14,7 +13,6 @@ export class RegistryMemory {
     this.#most = most;
   }
 
-  /** Replaces the entry of an owner and evicts others until the limit is met. */
   set(owner: object, weight: number, evict: () => void): void {
     this.delete(owner);
     this.#entries.set(owner, { weight, evict });
@@ -26,7 +24,6 @@ export class RegistryMemory {
     }
   }
 
-  /** Makes the entry the most recently used one. */
   touch(owner: object): void {
     const entry = this.#entries.get(owner);
     if (!entry) return;

@@ -6,18 +6,17 @@ import { RegistryMemory } from './registry-memory.ts';
 
 type RunLimited = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
 
-/** Limits of the registries of one namespace. In a cluster, all namespaces share the process. */
+/** In a cluster, all namespaces share the process. */
 export interface RegistryQuota {
-  /** Largest weight of one registry. */
   maxWeight: number;
-  /** Runs the read of a source. @throws FetchFailure `timeout` if the signal ends the wait */
+  /** @throws FetchFailure `timeout` if the signal ends the wait */
   read: RunLimited;
-  /** Runs the load of a stored copy. Loads have a limit of their own, because a source may never answer. */
+  /** Loads have a limit of their own, because a source may never answer. */
   load: RunLimited;
   memory: RegistryMemory;
 }
 
-/** Returns the quota of one machine, where one user owns all registries. */
+/** One user owns all registries. */
 export const localQuota = (): RegistryQuota => ({
   maxWeight: 64 * MIB,
   read: (_signal, work) => work(),
@@ -32,7 +31,6 @@ export const READ_AT_ONCE = 4;
 const READS_PER_NAMESPACE = 2;
 export const LOADED_AT_ONCE = 2;
 
-/** Returns the quota of each namespace, within the limits of all namespaces. */
 export function clusterQuota(): (namespace: string) => RegistryQuota {
   const reads = new Semaphore({ total: READ_AT_ONCE, perKey: READS_PER_NAMESPACE });
   const loads = new Semaphore({ total: LOADED_AT_ONCE, perKey: 1 });

@@ -27,7 +27,7 @@ const ONE_SOURCE = 'url, api_url and local_path exclude each other; write one, o
 
 const ABSOLUTE = 'not an absolute path; write it from the root';
 
-/** Source of a registry; without any, the built-in registry. */
+/** A record without a source means the built-in registry. */
 export const RegistrySettings = z
   .strictObject({
     url: Source.optional().describe('A registry file.'),
@@ -61,13 +61,11 @@ export const RegistrySettings = z
   });
 export type RegistrySettings = z.infer<typeof RegistrySettings>;
 
-/** Splits a reference `<secret>/<key>`. */
 export function secretOf(reference: string): { name: string; key: string } {
   const [name = '', key = ''] = reference.split('/');
   return { name, key };
 }
 
-/** Returns the type and the location of a source. */
 export function sourceOf(settings: RegistrySettings): { type: 'default' | 'file' | 'url' | 'api'; source: string } {
   if (settings.url !== undefined) return { type: 'url', source: settings.url };
   if (settings.api_url !== undefined) return { type: 'api', source: settings.api_url };

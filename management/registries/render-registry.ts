@@ -2,7 +2,6 @@ import type { RegistryContent, RegistryInfo } from '../records/registry.ts';
 import type { ImageServer, RemoteServer } from '../records/registry-entry.ts';
 import { type RegistrySettings, sourceOf } from './registry-settings.ts';
 
-/** Returns a registry's entry in the list of registries. */
 export function renderRegistryInfo(
   name: string,
   settings: RegistrySettings,
@@ -29,12 +28,11 @@ export function renderRegistryInfo(
   };
 }
 
-/** Returns all image servers by name, including servers of groups, each with its name. */
+/** Includes servers of groups. */
 export function serversOf({ servers, groups }: RegistryContent): Map<string, ImageServer> {
   return named([servers, ...groups.map((group) => group.servers ?? {})]);
 }
 
-/** Returns all remote servers by name, including servers of groups, each with its name. */
 export function remoteServersOf(content: RegistryContent): Map<string, RemoteServer> {
   return named([content.remote_servers, ...content.groups.map((group) => group.remote_servers ?? {})]);
 }

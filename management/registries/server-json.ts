@@ -39,7 +39,6 @@ export type Package = z.infer<typeof Package>;
 export const Remote = z.object({ ...Transport.shape, url: z.string().min(1).max(2048) });
 export type Remote = z.infer<typeof Remote>;
 
-/** Entry of the official registry API: `server.json` of one server with metadata of the registry. */
 export const ServerEntry = z.object({
   server: z.object({
     name: z.string().min(1).max(512),

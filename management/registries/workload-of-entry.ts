@@ -13,7 +13,7 @@ type FromEntry = Pick<
   'image' | 'command' | 'url' | 'transport' | 'target_port' | 'stdio_process' | 'oauth_config' | 'env_vars'
 >;
 
-/** Returns the program of an image or a package; undefined for other texts. An image runs its own entrypoint. */
+/** Returns undefined for other texts. An image runs its own entrypoint. */
 export function programOf(image: string): Pick<Sent, 'image' | 'command' | 'transport'> | undefined {
   const found = readPackageImage(image);
   if (!found) return isImage(image) ? { image } : undefined;
@@ -22,7 +22,7 @@ export function programOf(image: string): Pick<Sent, 'image' | 'command' | 'tran
   return { command: runner === 'npx' ? ['npx', '-y', which] : ['uvx', which], transport: 'stdio' };
 }
 
-/** Returns a workload name from the last part of the entry's name; undefined if that has no usable characters. */
+/** Uses the last part of the entry's name; undefined if that has no usable characters. */
 export function nameOfEntry(entry: string): string | undefined {
   const name = (entry.split('/').at(-1) ?? '')
     .toLowerCase()
@@ -34,9 +34,8 @@ export function nameOfEntry(entry: string): string | undefined {
 }
 
 /**
- * Returns the fields that an entry adds to a workload; none if the workload itself names an image, a command or a URL.
- * Arguments and permissions of the entry are not applied.
- * @throws Problem `bad_request`: unknown entry, unusable entry, or missing values
+ * Returns none if the workload names an image, command or URL. Ignores the entry's arguments and permissions.
+ * @throws Problem `bad_request`
  */
 export function workloadOfEntry(entryName: string, sent: Sent, content: RegistryContent): FromEntry {
   if (sent.image !== undefined || sent.command !== undefined || sent.url !== undefined) return {};
@@ -63,7 +62,6 @@ function ofImage(entryName: string, server: ImageServer, sent: Sent): FromEntry 
   };
 }
 
-/** Merges the sent values with the entry's defaults for required variables. */
 function variablesOf(entryName: string, named: readonly z.infer<typeof EnvVar>[], sent: Sent): Record<string, string> {
   const given = new Set([
     ...Object.keys(sent.env_vars ?? {}),

@@ -6,34 +6,28 @@ import { isUnfinished, readIfThere, replaceFile } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 import { damaged, deriveKey, fits, openSealed, parseSealed, saltOf, type SealKey, sealText } from './sealed-text.ts';
 
-/** Namespace to key to value. The file stores pairs, because names are any text, including `__proto__`. */
+/** Maps namespace to key to value. The file stores pairs, because names are any text, including `__proto__`. */
 export type Contents = Map<string, Map<string, string>>;
 
 const Pairs = z.array(z.tuple([z.string(), z.array(z.tuple([z.string(), z.string()]))]));
 
 interface EncryptedFileOptions {
   path: string;
-  /** Held by every writing process while it reads, changes and writes the file. */
+  /** Held while a process reads, changes and writes the file. */
   lock: FileLock;
   /** Returns the external password, read anew on each call; undefined when there is none. */
   password: () => string | undefined;
-  /** Derives the key; scrypt by default, faster in tests. */
+  /** scrypt by default, faster in tests. */
   derive?: typeof deriveKey | undefined;
 }
 
-/** How setUp() opened the file. */
 export type Opened = 'made' | 'opened' | 'sealed anew';
 
-/**
- * The encrypted secrets file of a state folder. The password comes from outside, or from a setup in this process. Writes replace the whole
- * file, so that a killed process leaves either the former or the new file.
- */
+/** Takes the password from outside or a setup in this process. Replaces the whole file, so a kill leaves a valid one. */
 export class EncryptedFile {
   readonly #options: EncryptedFileOptions;
   readonly #derive: typeof deriveKey;
-  /** Key that opened the file last. */
   #key: SealKey | undefined;
-  /** Password of a setup in this process. */
   #password: string | undefined;
 
   constructor(options: EncryptedFileOptions) {
@@ -59,10 +53,7 @@ export class EncryptedFile {
     });
   }
 
-  /**
-   * Creates or opens the file. A file that opens with a known password is sealed anew with the given one. Without `given`, the external
-   * password is used. @throws Problem `bad_request` when there is no password, or none opens the file
-   */
+  /** Seals an openable file anew with `given`; without it, the external password is used. @throws Problem `bad_request` */
   async setUp(given: string | undefined): Promise<Opened> {
     return this.#options.lock.run(async () => {
       const password = given ?? this.#options.password();
@@ -108,7 +99,6 @@ export class EncryptedFile {
     return { contents: readContents(openSealed(sealed, key, this.path), this.path), key };
   }
 
-  /** Returns the last key, or derives it from a known password. */
   async #keyOf(sealed: ReturnType<typeof parseSealed>): Promise<SealKey> {
     if (this.#key && fits(sealed, this.#key)) return this.#key;
     const passwords = new Set([this.#password, this.#options.password()].filter((one) => one !== undefined));

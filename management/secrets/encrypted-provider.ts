@@ -1,7 +1,6 @@
 import type { EncryptedFile } from './encrypted-file.ts';
 import type { LocalProvider } from './local-provider.ts';
 
-/** Provides the secrets of the state folder's encrypted file. */
 export function encryptedProvider(file: EncryptedFile): LocalProvider {
   return {
     type: 'encrypted',

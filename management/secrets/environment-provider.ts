@@ -2,7 +2,7 @@ import type { LocalProvider } from './local-provider.ts';
 
 const PREFIX = 'VMCP_SECRET_';
 
-/** Provides secrets from the environment of vmcp: `VMCP_SECRET_<key>`, the same in every namespace. */
+/** Reads `VMCP_SECRET_<key>`, the same in every namespace. */
 export function environmentProvider(environment: NodeJS.ProcessEnv): LocalProvider {
   return {
     type: 'environment',

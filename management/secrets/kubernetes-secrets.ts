@@ -10,18 +10,15 @@ import { knownKey, MOST_SECRETS, type Secrets, tooManySecrets, unknownKey } from
 
 /** Bytes of all values in base64; the API server accepts 1 MiB. */
 const LONGEST_SECRET = 1_000_000;
-/** Maximum number of attempts when other writers change the Secret first. */
 const ATTEMPTS = 20;
 const MANAGER = { fieldManager: 'vmcp-management' };
 
-/** Label of the one Secret that vmcp uses; another API group's installation has another label. */
+/** The label differs for an installation with another API group. */
 const labelOf = (apiGroup: string): string => `${apiGroup}/secrets-provider`;
 
-/** Location of the Secret. */
 interface SecretsInCluster {
   api: KubeApi;
   namespace: string;
-  /** API group of the kinds that reference the Secret. */
   apiGroup: string;
 }
 
@@ -29,7 +26,7 @@ type Data = Map<string, string>;
 
 const SecretData = z.record(z.string(), z.string()).optional();
 
-/** Stores secrets in the one labelled Secret of the namespace; other Secrets are neither read nor written. */
+/** Uses only the one labelled Secret. */
 class KubernetesSecrets implements Secrets {
   readonly #in: SecretsInCluster;
   readonly #label: string;
@@ -72,7 +69,6 @@ class KubernetesSecrets implements Secrets {
     });
   }
 
-  /** Reads, changes and writes the Secret, and retries when another writer changed it meanwhile. */
   async #change(change: (data: Data) => void, mayChange?: () => Promise<void>): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const live = await this.#live();
@@ -98,7 +94,6 @@ class KubernetesSecrets implements Secrets {
     throw new Problem('conflict', `Secret "${STORED_SECRET}" was made by somebody else: ${remedy}`);
   }
 
-  /** Returns false when another writer changed the Secret first. */
   async #write(live: KubeObject | undefined, data: Data): Promise<boolean> {
     const { api, namespace } = this.#in;
     const labels = { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [this.#label]: 'true' };
@@ -128,7 +123,6 @@ function checkSize(data: Data): void {
   throw new Problem('too_large', `all secrets together are longer than ${LONGEST_SECRET} bytes: delete some first`);
 }
 
-/** Returns the secrets of one namespace of a cluster. */
 export function kubernetesSecrets(where: SecretsInCluster): Secrets {
   return new KubernetesSecrets(where);
 }

@@ -28,13 +28,13 @@ const Chosen = z.strictObject({ provider_type: z.enum(LOCAL_TYPES) });
 
 interface LocalSecretsOptions {
   state: StateFolder;
-  /** Environment of this process: passwords, secrets, and the variables of `op`. */
+  /** Passwords, secrets, and the variables of `op`. */
   environment: NodeJS.ProcessEnv;
-  /** Derives a key from the password; for tests. */
+  /** For tests. */
   derive?: typeof deriveKey;
 }
 
-/** The secrets of one machine, in all namespaces. The state folder records the active provider. One instance per process. */
+/** Covers all namespaces; the state folder records the active provider. One instance per process. */
 export class LocalSecrets {
   readonly #chosen: string;
   readonly #lock: FileLock;
@@ -63,12 +63,11 @@ export class LocalSecrets {
     return () => this.#listeners.delete(changed);
   }
 
-  /** Returns the values of existing keys; none without a provider. @throws Problem */
+  /** Returns existing keys; none without a provider. @throws Problem */
   async read(namespace: string, keys: readonly string[]): Promise<Map<string, string>> {
     return attempt(async () => (await this.#activeProvider()?.read(namespace, keys)) ?? new Map<string, string>());
   }
 
-  /** Returns the secrets of one namespace for the operations. */
   in(namespace: string): Secrets {
     const update = (change: (values: Map<string, string>) => void) => this.#update(namespace, change);
     return {

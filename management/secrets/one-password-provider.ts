@@ -5,21 +5,19 @@ import { Problem } from '../problem.ts';
 import type { LocalProvider } from './local-provider.ts';
 
 const DEADLINE = 20_000;
-/** Maximum bytes of output from the program. */
+/** Bytes. */
 const LONGEST_ANSWER = 4 * 1024 * 1024;
-/** Maximum number of concurrent reads. */
 const AT_ONCE = 4;
 const USUAL_FIELD = 'credential';
 
 const Items = z.array(z.object({ title: z.string() })).max(10_000);
 
-/** Keys that a secret reference can contain. */
 const KEY = /^[-._A-Za-z0-9]{1,253}$/;
 
 /**
- * Provides secrets from a 1Password vault through the program `op`, which handles the login. A key is an item title (field `credential`)
- * or `<item>.<field>`. The vault is VMCP_1PASSWORD_VAULT, by default `vmcp`, for every namespace. Values arrive on the program's output,
- * never in arguments; references are arguments and not secret.
+ * `op` handles the login. A key is an item title (field `credential`) or `<item>.<field>`. The vault is
+ * VMCP_1PASSWORD_VAULT, by default `vmcp`, for every namespace. Values are never in arguments; references are, and are
+ * not secret.
  */
 export function onePasswordProvider(environment: NodeJS.ProcessEnv): LocalProvider {
   const vault = environment.VMCP_1PASSWORD_VAULT ?? 'vmcp';
@@ -54,7 +52,6 @@ export function onePasswordProvider(environment: NodeJS.ProcessEnv): LocalProvid
   };
 }
 
-/** Returns undefined when the item or field does not exist. */
 async function readField(key: string, vault: string, run: (args: string[]) => Promise<string>) {
   const dot = key.indexOf('.');
   const [item, field] = dot < 0 ? [key, USUAL_FIELD] : [key.slice(0, dot), key.slice(dot + 1)];

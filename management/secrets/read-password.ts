@@ -4,15 +4,15 @@ import { codeOf } from '#lib/files/code-of';
 import { readIfThere } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 
-/** Returns the default password file. It is outside of the state folder, so that no copy of that folder holds both. */
+/** Lies outside of the state folder, so that no copy of that folder holds both. */
 export function usualPasswordFile(environment: NodeJS.ProcessEnv): string {
   const folder = environment.XDG_CONFIG_HOME ?? join(environment.HOME ?? homedir(), '.config');
   return join(folder, 'vmcp', 'secrets-password');
 }
 
 /**
- * Returns the password of the encrypted secrets: VMCP_SECRETS_PASSWORD, or the first line of VMCP_SECRETS_PASSWORD_FILE or of the default
- * file. @throws Problem `secrets_locked` when a named file cannot be read
+ * Reads VMCP_SECRETS_PASSWORD, else the first line of VMCP_SECRETS_PASSWORD_FILE or the default file.
+ * @throws Problem `secrets_locked`
  */
 export function readPassword(environment: NodeJS.ProcessEnv): string | undefined {
   const { VMCP_SECRETS_PASSWORD: text, VMCP_SECRETS_PASSWORD_FILE: named } = environment;

@@ -25,21 +25,20 @@ const Header = z.strictObject({
 });
 type Header = z.infer<typeof Header>;
 
-/** A sealed text: header line, ciphertext with its tag in base64url, SHA-256 of both lines. */
+/** Consists of header line, ciphertext with its tag in base64url, and SHA-256 of both lines. */
 interface Sealed {
   header: Header;
   headerLine: string;
   body: Buffer;
 }
 
-/** Key derived from a password and the salt of a file. */
 export interface SealKey {
   salt: string;
   key: Buffer;
   check: Buffer;
 }
 
-/** Derives a key in about half a second with 128 MiB. Uses a new salt by default. */
+/** Takes about half a second and 128 MiB. Uses a new salt by default. */
 export async function deriveKey(password: string, salt = randomBytes(32).toString('base64url')): Promise<SealKey> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     scrypt(password.normalize('NFC'), Buffer.from(salt, 'base64url'), 48, COST, (problem, derived) => {
@@ -50,7 +49,6 @@ export async function deriveKey(password: string, salt = randomBytes(32).toStrin
   return { salt, key: bytes.subarray(0, 32), check: bytes.subarray(32) };
 }
 
-/** Seals the text with a new nonce. */
 export function sealText(text: string, { salt, key, check }: SealKey): string {
   const nonce = randomBytes(12);
   const { N: n, r, p } = COST;
@@ -73,7 +71,7 @@ export function sealText(text: string, { salt, key, check }: SealKey): string {
   return `${lines}${sha256(lines)}\n`;
 }
 
-/** Parses the text of a file. @throws Problem `store_damaged` that names the file */
+/** @throws Problem `store_damaged` that names the file */
 export function parseSealed(text: string, file: string): Sealed {
   const [headerLine = '', bodyLine = '', sum, ...rest] = text.split('\n');
   const whole = sum === sha256(`${headerLine}\n${bodyLine}\n`) && rest.length === 1 && rest[0] === '';
@@ -83,17 +81,15 @@ export function parseSealed(text: string, file: string): Sealed {
   throw new Problem('store_damaged', `${file} is of another version of vmcp: use the one that wrote it`);
 }
 
-/** Returns the salt of a sealed text's key. */
 export function saltOf({ header: { salt } }: Sealed): string {
   return salt;
 }
 
-/** Reports whether the key opens this text. */
 export function fits({ header }: Sealed, { salt, check }: SealKey): boolean {
   return header.salt === salt && timingSafeEqual(Buffer.from(header.check, 'base64url'), check);
 }
 
-/** Decrypts the text with a key that fits. @throws Problem `store_damaged` */
+/** Requires a key that fits. @throws Problem `store_damaged` */
 export function openSealed({ header, headerLine, body }: Sealed, { key }: SealKey, file: string): string {
   const nonce = Buffer.from(header.nonce, 'base64url');
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(headerLine));

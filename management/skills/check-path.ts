@@ -5,10 +5,7 @@ const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
 
 const FORBIDDEN = /[\u0000-\u001f\u007f\\:*?"<>|]/;
 
-/**
- * Returns the parts of a path within a skill. Rejects paths that leave the folder on any system, or that another system reads differently.
- * @throws Problem `bad_request`
- */
+/** Rejects paths that leave the folder on any system, or that differ between systems. @throws Problem `bad_request` */
 export function checkPath(path: string): string[] {
   const shown = JSON.stringify(path.slice(0, 100));
   if (Buffer.byteLength(path) > LIMITS.pathBytes) throw unusable(`the path ${shown} is too long`);
@@ -22,7 +19,7 @@ export function checkPath(path: string): string[] {
   return parts;
 }
 
-/** Counts files and folders, including folders without an entry, and finds paths that some systems cannot distinguish. */
+/** Counts folders without an entry too, and finds paths that some systems cannot distinguish. */
 export class SeenPaths {
   readonly #budget: SkillBudget;
   readonly #files = new Set<string>();

@@ -26,8 +26,8 @@ import type { StagingSemaphore } from './staging-semaphore.ts';
 import { withStaging } from './staging.ts';
 
 /**
- * Bytes of a skill, including a fixed cost for each file or folder: a pod is evicted when it exceeds its small disk. While a layer is
- * unpacked, it is stored beside its files; the chart's `tmp` `sizeLimit` is twice this for each concurrent skill.
+ * Bytes; each file or folder costs a fixed amount. The chart's `tmp` `sizeLimit` is twice this for each concurrent
+ * skill: an unpacked layer is stored beside its files, and a pod that exceeds its disk is evicted.
  */
 export const MOST = 16 * 1024 * 1024;
 const ENTRY = 4096;
@@ -38,15 +38,12 @@ interface ClusterSkillsOptions {
   records: Records;
   readers: SkillReaders;
   rules: SourceRules;
-  /** The records of all skills of a namespace are long: a semaphore limits how many are read at once. */
+  /** Limits reads, because the records of all skills of a namespace are long. */
   lists: ListSemaphore;
   now: () => number;
 }
 
-/**
- * Skills of a cluster namespace: records of fetched, validated and pinned skills for clients elsewhere. Archives sent by callers are
- * stored, because no other copy exists.
- */
+/** Records for clients elsewhere. Archives sent by callers are stored, because no other copy exists. */
 export function clusterSkills(options: ClusterSkillsOptions, semaphore: StagingSemaphore): Skills {
   const records = new SkillRecords(options.records);
   const limited = <T>(read: () => Promise<T>) => options.lists.run(options.namespace, 'the skills', read);

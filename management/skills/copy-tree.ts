@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { listTree } from './list-tree.ts';
 import type { Space } from './skill-limits.ts';
 
-/** Copies the files of a skill into a new folder. @throws Problem `bad_request` for anything that is not a file or folder */
+/** @throws Problem `bad_request` for anything that is not a file or folder */
 export async function copyTree(from: string, to: string, space?: Space): Promise<void> {
   const files = await listTree(from, space);
   await mkdir(to, { recursive: true, mode: 0o755 });

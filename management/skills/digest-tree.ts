@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listTree, type TreeFile } from './list-tree.ts';
 
-/**
- * Returns the digest of a folder, `sha256:` and hex. It covers one line for each file, sorted by path: executable or not, its digest, its
- * path as JSON. Equal digests mean equal skills. @throws Problem `bad_request`
- */
+/** Returns `sha256:` and hex of a line per file, sorted by path: executable or not, digest, path as JSON. @throws Problem `bad_request` */
 export async function digestTree(folder: string, files?: readonly TreeFile[]): Promise<string> {
   const whole = createHash('sha256');
   for (const { path, isProgram } of files ?? (await listTree(folder))) {

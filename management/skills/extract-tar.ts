@@ -16,10 +16,7 @@ export interface Extraction {
 /** Bytes allowed for headers and padding, in addition to the content. */
 const OVERHEAD = 16 * 1024 * 1024;
 
-/**
- * Unpacks a tar archive, with or without gzip, into an empty folder: only files and folders, within the limits of a skill. @throws Problem
- * `bad_request`
- */
+/** Accepts only files and folders within the limits of a skill, with or without gzip. @throws Problem `bad_request` */
 export async function extractTar(
   archive: AsyncIterable<Buffer>,
   folder: string,
@@ -58,7 +55,7 @@ async function writeEntries(entries: ReturnType<typeof extract>, writer: FileWri
   if (count === 0) throw unusable('the archive is empty, or no tar archive');
 }
 
-/** Limits the unpacked size, because a small archive may expand to a large one. */
+/** A small archive may expand to a large one. */
 function bounded(space: Space): Transform {
   const most = space.left + OVERHEAD;
   let bytes = 0;

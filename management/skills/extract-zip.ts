@@ -6,7 +6,7 @@ import { LIMITS, Space, unusable } from './skill-limits.ts';
 import { unpackingFailed } from './unpacking-failed.ts';
 import { FileWriter } from './write-files.ts';
 
-/** Mask of the file type in the upper half of the attributes that Unix programs write (stat(2)). */
+/** File type in the upper half of the attributes that Unix programs write (stat(2)). */
 const KIND = 0o170000;
 const FILE = 0o100000;
 const FOLDER = 0o040000;
@@ -15,7 +15,7 @@ const open = promisify((bytes: Buffer, options: Options, done: (error: Error | n
   fromBuffer(bytes, options, done),
 );
 
-/** Unpacks a zip archive as `extractTar` does. @throws Problem `bad_request` */
+/** Works as `extractTar`. @throws Problem `bad_request` */
 export async function extractZip(
   archive: Buffer,
   folder: string,

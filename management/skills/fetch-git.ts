@@ -17,10 +17,7 @@ type GitReference = Extract<SkillReference, { kind: 'git' }>;
 
 const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
-/**
- * Fetches one commit of a repository and unpacks one of its folders. It reads an archive instead of a checkout, so that no filter of the
- * repository runs. @throws Problem, FetchFailure
- */
+/** Reads an archive instead of a checkout, so that no filter of the repository runs. @throws Problem, FetchFailure */
 export async function fetchGit(reference: GitReference, request: FetchRequest): Promise<FetchedSkill> {
   const { rules, into, space, signal } = request;
   const { url, path } = reference;
@@ -67,7 +64,7 @@ async function fetchCommit(
   return commit;
 }
 
-/** Older versions ignore the addresses to which they are bound. @throws FetchFailure `refused` */
+/** Rejects older versions: they ignore the addresses to which they are bound. @throws FetchFailure `refused` */
 function checkVersion(said: string): void {
   const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(said)?.map(Number) ?? [];
   if (major > 2 || (major === 2 && minor >= 37)) return;
@@ -75,10 +72,7 @@ function checkVersion(said: string): void {
   throw new FetchFailure('refused', `git is older than 2.37, so its addresses cannot be checked: ${remedy}`);
 }
 
-/**
- * Returns git's settings for the address. If private addresses are forbidden, git is bound to the checked ones, because it resolves the
- * name again. @throws FetchFailure `refused`
- */
+/** Binds git to the checked addresses, because it resolves the name again. @throws FetchFailure `refused` */
 async function howToReach(url: string, { rules, allowPrivateAddress }: FetchRequest): Promise<string[]> {
   const { protocol, hostname, port } = new URL(url);
   if (protocol === 'file:') {

@@ -32,7 +32,7 @@ const Manifest = z.object({ layers: z.array(Descriptor).min(1).max(100) });
 /** Media types of tar archives: images, and artifacts of several tools. */
 const TAR = /[./]tar([+.]gzip)?$/;
 
-/** Fetches an artifact whose only layer is a tar archive, and verifies the digests of manifest and layer. @throws Problem, FetchFailure */
+/** Accepts one tar layer, and verifies the digests of manifest and layer. @throws Problem, FetchFailure */
 export async function fetchOci(
   reference: OciReference,
   { rules, allowPrivateAddress, into, space, signal }: FetchRequest,
@@ -58,7 +58,7 @@ export async function fetchOci(
   }
 }
 
-/** Returns the manifest of this platform, or the first one: a skill's content does not depend on the platform. */
+/** Falls back to the first manifest: a skill's content does not depend on the platform. */
 async function resolveIndex(manifest: unknown, repository: OciRepository): Promise<unknown> {
   const index = Index.safeParse(manifest).data;
   if (index === undefined) return manifest;
@@ -77,7 +77,7 @@ function layerOf(manifest: unknown, space: Space): z.infer<typeof Descriptor> {
   return layer;
 }
 
-/** Downloads a layer, and verifies its digest before any of it is parsed. @throws FetchFailure */
+/** Verifies the digest before any of it is parsed. @throws FetchFailure */
 async function downloadLayer(
   bytes: AsyncIterable<Buffer>,
   { digest, size }: z.infer<typeof Descriptor>,

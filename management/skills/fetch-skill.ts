@@ -12,7 +12,7 @@ import type { FetchedSkill, FetchRequest } from './skill-source.ts';
 
 type Of<K extends SkillReference['kind']> = Extract<SkillReference, { kind: K }>;
 
-/** Copies or unpacks the skill of a reference. @throws Problem `bad_request`, `path_not_available`, `source_failed` */
+/** @throws Problem `bad_request`, `path_not_available`, `source_failed` */
 export async function fetchSkill(reference: SkillReference, request: FetchRequest): Promise<FetchedSkill> {
   try {
     switch (reference.kind) {
@@ -37,7 +37,7 @@ async function fetchFolder({ path }: Of<'folder'>, { rules, into, space }: Fetch
   return { reference: whole, tag: undefined, digest: undefined, directory: basename(whole) };
 }
 
-/** @throws Problem `bad_request`: the folder is missing or unreadable; `field` is its field in the request */
+/** `field` names the field of the request. @throws Problem `bad_request`: the folder is missing or unreadable */
 export async function checkFolder(field: string, path: string): Promise<void> {
   try {
     if ((await stat(path)).isDirectory()) return;
@@ -47,7 +47,6 @@ export async function checkFolder(field: string, path: string): Promise<void> {
   throw unusable(`${field}: ${path} is no folder`);
 }
 
-/** Returns the root of a skill: the archive itself, or its only folder. */
 export async function findRoot(
   folder: string,
   directory: string | undefined,

@@ -3,7 +3,7 @@ import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { unusable } from './skill-limits.ts';
 import { StoredSkill, type WantedPlace } from './skills.ts';
 
-/** Returns all skills by name. @throws Problem `store_damaged` */
+/** @throws Problem `store_damaged` */
 export async function readSkills(records: Pick<RecordStore, 'list'>): Promise<StoredSkill[]> {
   const skills = (await records.list()).map(readSkill);
   return skills.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -16,7 +16,7 @@ export function readSkill({ name, value }: StoredRecord): StoredSkill {
   throw new Problem('store_damaged', `the record of the skill "${name}" cannot be read: restore or remove it`);
 }
 
-/** Returns the skill of the named project, else that of the user. @throws Problem `not_found`, `bad_request` */
+/** Prefers the skill of the named project to that of the user. @throws Problem `not_found`, `bad_request` */
 export function findSkill(
   skills: readonly StoredSkill[],
   name: string,

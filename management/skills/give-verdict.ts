@@ -14,7 +14,7 @@ interface WhatToValidate {
   signal: AbortSignal;
 }
 
-/** Validates a folder or an archive. @throws Problem `bad_request`: neither can be read */
+/** @throws Problem `bad_request`: neither folder nor archive can be read */
 export async function giveVerdict(
   { path, archive, signal }: WhatToValidate,
   staging: string,

@@ -8,22 +8,18 @@ import type { RecordStore } from '../stores/record-store.ts';
 import { discardPrepared, placePrepared, prepareFolder, removeFolder } from './place-folder.ts';
 import { StoredSkill } from './skills.ts';
 
-/** One skill that is added, replaced or removed. */
 const Change = z.strictObject({
   key: z.string(),
-  /** Staging folder with its files; absent for a removal. */
+  /** Staging folder; absent for a removal. */
   source: z.string().optional(),
   place: z.array(z.string()),
   remove: z.array(z.string()),
-  /** Its record afterwards; absent for a removal. */
   after: StoredSkill.optional(),
 });
 export type Change = z.infer<typeof Change>;
 
 const Work = z.strictObject({
-  /** Part of the names of unfinished files. */
   id: z.string(),
-  /** Process that makes the changes. */
   owner: ProcessIdentity,
   /** `preparing` has changed nothing yet; `finishing` will be completed. */
   phase: z.enum(['preparing', 'finishing']),
@@ -32,8 +28,8 @@ const Work = z.strictObject({
 type Work = z.infer<typeof Work>;
 
 /**
- * Applies several changes of folders and records together: it first copies everything beside the targets, and then moves it there. After a
- * crash, the next caller reverts prepared changes or completes started ones. Requires the lock of the skills.
+ * Copies everything beside the targets first, then moves it. After a crash the next caller reverts or completes it.
+ * Requires the lock of the skills.
  */
 export class Journal {
   readonly #path: string;
@@ -44,7 +40,7 @@ export class Journal {
     this.#records = records;
   }
 
-  /** Returns the current changes; `isAbandoned` when their process was killed. @throws Problem `store_damaged` */
+  /** Sets `isAbandoned` when their process was killed. @throws Problem `store_damaged` */
   inFlight(): { changes: readonly Change[]; isAbandoned: boolean } | undefined {
     const work = this.#read();
     return work && { changes: work.changes, isAbandoned: !isRunning(work.owner) };
@@ -65,7 +61,7 @@ export class Journal {
     await this.#finish(work);
   }
 
-  /** Reverts or completes abandoned changes. @throws Problem `store_damaged` */
+  /** @throws Problem `store_damaged` */
   async recover(): Promise<void> {
     const work = this.#read();
     if (work?.phase === 'preparing') await this.#discard(work);

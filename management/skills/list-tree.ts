@@ -4,15 +4,12 @@ import { checkPath, SeenPaths } from './check-path.ts';
 import { SkillBudget, Space, unusable } from './skill-limits.ts';
 
 export interface TreeFile {
-  /** Path below the folder, with `/` as the separator. */
+  /** Separated by `/`. */
   path: string;
   isProgram: boolean;
 }
 
-/**
- * Returns the files of a skill's folder, sorted by path. Rejects links, devices and other special files, and anything beyond the limits.
- * @throws Problem `bad_request`
- */
+/** Sorts by path. Rejects links, devices and other special files, and anything beyond the limits. @throws Problem `bad_request` */
 export async function listTree(folder: string, space = new Space()): Promise<TreeFile[]> {
   const budget = new SkillBudget(space);
   const seen = new SeenPaths(budget);

@@ -42,7 +42,7 @@ interface LocalSkillsOptions {
   patience?: number;
 }
 
-/** Skills in the client folders of this machine. One instance per process. */
+/** One instance per process. */
 export class LocalSkills {
   readonly #options: LocalSkillsOptions;
   readonly #staging: string;

@@ -5,11 +5,8 @@ import type { InstallRequest, StoredSkill } from './skills.ts';
 
 interface Installing {
   request: Pick<InstallRequest, 'scope' | 'projectRoot' | 'group' | 'force'>;
-  /** Installed skill of this name. */
   live: StoredSkill | undefined;
-  /** All clients that will read it. */
   clients: string[];
-  /** Folders that will contain it. */
   targets: string[];
   /** Base64 of its archive, if it is stored. */
   archive?: string | undefined;
@@ -19,7 +16,7 @@ interface Installing {
   now: string;
 }
 
-/** Returns the record of a skill to install; undefined for a dependency that is already installed. @throws Problem `already_exists` */
+/** Returns undefined for a dependency that is already installed. @throws Problem `already_exists` */
 export function nextRecord(skill: ResolvedSkill, installing: Installing): StoredSkill | undefined {
   const { request, live, clients, targets, isAskedFor } = installing;
   if (live && !request.force) {
@@ -50,7 +47,6 @@ function renderRecord(skill: ResolvedSkill, { request, live, clients, targets, a
   });
 }
 
-/** Returns the current and the new clients of a skill. */
 export function allClients(live: StoredSkill | undefined, clients: readonly string[]): string[] {
   return [...new Set([...(live?.clients ?? []), ...clients])];
 }

@@ -8,7 +8,6 @@ import { FETCH_DEADLINE } from './skill-source.ts';
 import type { SkillReaders, Skills } from './skills.ts';
 import { StagingSemaphore } from './staging-semaphore.ts';
 
-/** Opens the skills of a cluster's namespaces. */
 export function openClusterSkills(
   { api, apiGroup, environment, privateAddresses }: ClusterPlace,
   lists: ListSemaphore,

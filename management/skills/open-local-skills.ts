@@ -7,7 +7,6 @@ import { LocalSkills } from './local-skills.ts';
 import { FETCH_DEADLINE } from './skill-source.ts';
 import type { Skills } from './skills.ts';
 
-/** Opens the skills of this user, for clients and groups of a namespace. */
 export function openLocalSkills(place: LocalPlace): (namespace: string) => Skills {
   const { environment } = place;
   const home = homeOf(environment);
@@ -26,7 +25,7 @@ export function openLocalSkills(place: LocalPlace): (namespace: string) => Skill
   return (namespace) => skills.for(localClients(place, namespace));
 }
 
-/** XDG Base Directory Specification; other systems use the same path, because they define none. */
+/** Follows the XDG Base Directory Specification; other systems use the same path, because they define none. */
 function stateOf({ path, environment }: Home): string {
   return environment.XDG_STATE_HOME ?? join(path, '.local', 'state');
 }

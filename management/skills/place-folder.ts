@@ -11,18 +11,16 @@ const besides = (target: string, work: string) => ({
   former: join(dirname(target), `.${basename(target)}.${work}.old`),
 });
 
-/** Copies the source beside `target`. */
 export async function prepareFolder(source: string, target: string, work: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   await copyTree(source, besides(target, work).made);
 }
 
-/** Removes the prepared copy. */
 export async function discardPrepared(target: string, work: string): Promise<void> {
   await rm(besides(target, work).made, { recursive: true, force: true });
 }
 
-/** Replaces the target by the prepared copy. Idempotent: it can be repeated after a crash at any point. */
+/** Can be repeated after a crash at any point. */
 export async function placePrepared(target: string, work: string): Promise<void> {
   const { made, former } = besides(target, work);
   if (await isThere(made)) {
@@ -32,7 +30,7 @@ export async function placePrepared(target: string, work: string): Promise<void>
   await rm(former, { recursive: true, force: true });
 }
 
-/** Removes `target`; of a link, only the link itself. Idempotent like `placePrepared`. */
+/** Removes only the link itself of a link. Idempotent like `placePrepared`. */
 export async function removeFolder(target: string, work: string): Promise<void> {
   const { former } = besides(target, work);
   await setAside(target, former);
@@ -55,7 +53,6 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Reports whether a folder still has its installed content. */
 export async function isUnchanged(target: string, content: string): Promise<boolean> {
   try {
     return (await lstat(target)).isDirectory() && (await digestTree(target)) === content;
@@ -64,7 +61,7 @@ export async function isUnchanged(target: string, content: string): Promise<bool
   }
 }
 
-/** Rejects links in a project, because they could redirect writes to another folder. @throws Problem `bad_request` */
+/** Links in a project could redirect writes to another folder. @throws Problem `bad_request` */
 export async function checkNoLinks(root: string, folder: string): Promise<void> {
   let path = root;
   for (const part of relative(root, folder).split(sep)) {

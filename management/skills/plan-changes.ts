@@ -12,16 +12,12 @@ interface Planning {
   request: InstallRequest;
   clients: readonly string[];
   home: Home;
-  /** Installed skills. */
   known: readonly StoredSkill[];
   /** RFC 3339. */
   now: string;
 }
 
-/**
- * Returns the changes that install these skills; the last one is the requested skill. @throws Problem `already_exists`, `conflict`,
- * `bad_request`; nothing was changed
- */
+/** Puts the requested skill last. Changes nothing itself. @throws Problem `already_exists`, `conflict`, `bad_request` */
 export async function planChanges(
   skills: readonly ResolvedSkill[],
   planning: Planning,
@@ -36,7 +32,6 @@ export async function planChanges(
   return { changes, record };
 }
 
-/** Returns no change for a dependency that is already installed. */
 async function planOne(skill: ResolvedSkill, planning: Planning, isAskedFor: boolean): Promise<Change | undefined> {
   const { request, known, home, now } = planning;
   const { name } = skill.metadata;

@@ -4,9 +4,9 @@ import { explainSome } from '#crds/parts/explain';
 import { refusalOf, repeatedKey, type YamlBounds } from '#operator/yaml-bounds';
 import { SKILL_NAME } from '../records/skill.ts';
 
-/** Maximum characters of a front matter. */
+/** Characters. */
 const LONGEST = 65_536;
-/** Limits of its YAML: thousands of lines. */
+/** Thousands of lines. */
 const BOUNDS: YamlBounds = { bytes: 262_144, tokens: 10_000, depth: 50 };
 
 const Texts = z.union([z.string().max(8192), z.array(z.string().max(1024)).max(200)]);
@@ -38,7 +38,7 @@ export type FrontMatter = z.infer<typeof FrontMatter>;
 
 export type ReadFrontMatter = { matter: FrontMatter; errors: [] } | { matter: undefined; errors: string[] };
 
-/** Reads the front matter of a SKILL.md: YAML between two lines `---`, starting at the first line. */
+/** Reads YAML between two lines `---`, starting at the first line. */
 export function readFrontMatter(text: string): ReadFrontMatter {
   const [, yaml] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?:^---[ \t]*(?:\r?\n|$))/m.exec(text) ?? [];
   const bad = (...errors: string[]): ReadFrontMatter => ({ matter: undefined, errors });
@@ -67,7 +67,6 @@ export function readFrontMatter(text: string): ReadFrontMatter {
   return bad(...explainSome(parsed.error, source));
 }
 
-/** Returns a list, or the words of a text. */
 export function wordsOf(texts: z.infer<typeof Texts> | undefined): string[] {
   const all = typeof texts === 'string' ? texts.split(/[\s,]+/) : (texts ?? []);
   return all.map((word) => word.trim()).filter((word) => word !== '');

@@ -10,17 +10,14 @@ import { hostOf, readReference, type SkillReference } from './skill-reference.ts
 import type { FetchedSkill, SourceRules } from './skill-source.ts';
 import { validateSkill } from './validate-skill.ts';
 
-/** Maximum number of skills of one installation. */
 const MOST_SKILLS = 20;
 
-/** A skill in a staging folder, complete and validated. */
 export interface ResolvedSkill {
   metadata: SkillMetadata;
   reference: string;
   tag: string | undefined;
-  /** Digest in the record: of the source if it has one, else of the files. */
+  /** Digest of the source if it has one, else of the files. */
   digest: string;
-  /** Digest of the files. */
   content: string;
   folder: string;
   dependencies: { name: string; reference: string; digest: string }[];
@@ -34,7 +31,6 @@ interface Wanted {
   allowPrivateAddress: boolean;
 }
 
-/** Origin of a skill, and the references that it may name. */
 interface Origin {
   /** Absent for an archive. */
   from: SkillReference | undefined;
@@ -45,14 +41,12 @@ const UNNAMED: FetchedSkill = { reference: 'archive', tag: undefined, digest: un
 
 interface Resolving {
   rules: SourceRules;
-  /** Shared limit of all skills. */
   space: Space;
-  /** Staging folder of this installation. */
   staging: string;
   signal: AbortSignal;
 }
 
-/** Returns a skill and its dependencies, dependencies first. @throws Problem */
+/** Returns dependencies first. @throws Problem */
 export async function resolveSkills(wanted: Wanted, resolving: Resolving): Promise<ResolvedSkill[]> {
   return new Resolution(resolving).resolve(wanted);
 }
@@ -60,7 +54,6 @@ export async function resolveSkills(wanted: Wanted, resolving: Resolving): Promi
 class Resolution {
   readonly #with: Resolving;
   readonly #done: ResolvedSkill[] = [];
-  /** References being resolved, for cycle detection. */
   readonly #above: string[] = [];
   #count = 0;
 

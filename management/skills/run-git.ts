@@ -12,19 +12,14 @@ const HAS_GROUPS = process.platform !== 'win32';
 
 export interface GitSettings {
   searchPath: string;
-  /** Empty folder that serves as git's home. */
   home: string;
   /** Allowed protocols: `https`, and `http` or `file` if permitted. */
   protocols: readonly string[];
-  /** Proxy variables. */
   proxy: Readonly<Record<string, string>>;
   signal: AbortSignal;
 }
 
-/**
- * Settings for an untrusted repository: no hooks, filters, helper programs, submodules or redirects; objects are checked. The
- * configuration of the machine and the user is ignored.
- */
+/** The repository is untrusted; git ignores the configuration of the machine and the user. */
 const SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -45,7 +40,7 @@ const SETTINGS = [
   'transfer.fsckObjects=true',
 ];
 
-/** Returns the output of git. @throws Problem */
+/** @throws Problem */
 export async function runGit(args: readonly string[], settings: GitSettings): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -59,7 +54,7 @@ export async function runGit(args: readonly string[], settings: GitSettings): Pr
   return Buffer.concat(chunks).toString('utf8').trim();
 }
 
-/** Runs git, and passes its output to `read`. @throws Problem, or what `read` throws */
+/** @throws Problem, or what `read` throws */
 export async function readGit(
   args: readonly string[],
   settings: GitSettings,

@@ -3,7 +3,6 @@ import { CLIENTS, findClient, type Home } from '#management/clients/files/client
 import { unusable } from './skill-limits.ts';
 import type { SkillReaders } from './skills.ts';
 
-/** Client of a skill when none is named or registered. */
 const USUAL_CLIENT = 'claude-code';
 
 function checkClients(clients: readonly string[]): void {
@@ -12,7 +11,7 @@ function checkClients(clients: readonly string[]): void {
     throw unusable(`clients: "${unknown}" reads no skills; write some of ${CLIENTS.map(({ id }) => id).join(', ')}`);
 }
 
-/** Returns the named clients, else those registered for the group, else the default one. @throws Problem */
+/** Prefers the named clients to those registered for the group, then the default one. @throws Problem */
 export async function chooseClients(
   { clients, group }: { clients: readonly string[] | undefined; group: string | undefined },
   readers: SkillReaders,
@@ -31,7 +30,7 @@ function isFor(groups: readonly string[], group: string | undefined): boolean {
   return group === undefined || groups.length === 0 || groups.includes(group);
 }
 
-/** Returns the distinct target folders of a skill. Without `projectRoot`: those of the user. */
+/** Returns distinct folders; without `projectRoot`, those of the user. */
 export function skillFolders(clients: readonly string[], home: Home, projectRoot: string | undefined): string[] {
   const all = clients.flatMap((id) => {
     const skills = findClient(id)?.skills;

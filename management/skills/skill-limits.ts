@@ -1,14 +1,12 @@
 import { Problem } from '../problem.ts';
 
-/** Limits of a skill. */
 export const LIMITS = { bytes: 500 * 1024 * 1024, files: 1000, pathBytes: 1024, depth: 32 } as const;
 
-/** Returns a problem of a skill that its author must correct. */
 export function unusable(what: string): Problem {
   return new Problem('bad_request', what);
 }
 
-/** Limits the bytes written for a skill and its dependencies together. */
+/** Counts a skill and its dependencies together. */
 export class Space {
   readonly most: number;
   readonly #entry: number;
@@ -39,7 +37,7 @@ export class Space {
   }
 }
 
-/** Counts the content of one skill. @throws Problem `bad_request` beyond a limit, before the write */
+/** Counts one skill. @throws Problem `bad_request` beyond a limit, before the write */
 export class SkillBudget {
   readonly #space: Space;
   #entries = 0;
@@ -48,7 +46,6 @@ export class SkillBudget {
     this.#space = space;
   }
 
-  /** Counts a file or a folder. */
   addEntry(): void {
     this.#entries += 1;
     if (this.#entries > LIMITS.files) throw unusable(`the skill has more than ${LIMITS.files} files and folders`);

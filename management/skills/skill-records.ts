@@ -6,19 +6,18 @@ import { sameValue } from '../same-value.ts';
 import { isStale, type Records, type RecordStore, type StoredRecord } from '../stores/record-store.ts';
 import { StoredSkill } from './skills.ts';
 
-/** Maximum number of pending changes with rejected replacements: each write retries all of them, and each may be as long as a record. */
+/** Pending changes with rejected replacements: each write retries all of them, and each may be as long as a record. */
 const MOST_WAITING = 8;
 
-/** A record to write. */
 const Write = z.strictObject({
   key: z.string(),
-  /** Version of the replaced record; absent for a new one. */
+  /** Absent for a new record. */
   version: z.string().optional(),
   after: StoredSkill,
 });
 export type Write = z.infer<typeof Write>;
 
-/** Records that are written together. They are valid once this change is stored. */
+/** Valid once this change is stored. */
 const Change = z.strictObject({ writes: z.array(Write) });
 
 interface OpenChange {
@@ -34,8 +33,8 @@ interface Finished {
 }
 
 /**
- * Writes several skill records together: the store writes one at a time, so the change is stored first. After a crash, all or none of its
- * records are valid: reads apply a stored change, and the next write completes it.
+ * The store writes one record at a time, so the change is stored first. After a crash, reads apply a stored change, and
+ * the next write completes it.
  */
 export class SkillRecords {
   readonly #skills: RecordStore;
@@ -46,7 +45,7 @@ export class SkillRecords {
     this.#changes = records('skillchanges');
   }
 
-  /** Returns the records by name. @throws Problem `store_damaged` */
+  /** @throws Problem `store_damaged` */
   async list(): Promise<StoredRecord[]> {
     // Changes are read first: a change stored in between is visible in the records that it has already written.
     const changes = await this.#open();
@@ -58,15 +57,16 @@ export class SkillRecords {
     return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Completes or reverts all pending changes, and returns the store for writing. @throws Problem `store_damaged` */
+  /** Completes or reverts all pending changes. @throws Problem `store_damaged` */
   async settle(): Promise<Pick<RecordStore, 'get' | 'names' | 'delete'>> {
     for (const change of await this.#open()) await this.#finish(change);
     return this.#skills;
   }
 
   /**
-   * Writes all records or none. @throws Problem `too_large`: too many changes are pending; that, `forbidden`, `bad_request`: the store
-   * rejects a new record; `busy`, `already_exists`, `stale`: another writer changed one of the records
+   * Writes all or none.
+   * @throws Problem `too_large`, `forbidden`, `bad_request`: the store rejects a new record, or too many changes are
+   * pending; `busy`, `already_exists`, `stale`: another writer changed one
    */
   async write(writes: readonly Write[]): Promise<void> {
     const [only] = writes;
@@ -94,7 +94,7 @@ export class SkillRecords {
     });
   }
 
-  /** Writes new records first; if one is rejected, none is kept. Otherwise the change would stay pending forever and block uninstalling. */
+  /** Keeps no record if one is rejected: the change would stay pending forever and block uninstalling. */
   async #finish({ id, writes }: OpenChange): Promise<Finished> {
     const made = writes.filter(({ version }) => version === undefined);
     const replaced = writes.filter(({ version }) => version !== undefined);
@@ -122,7 +122,6 @@ export class SkillRecords {
     await this.#changes.delete(id);
   }
 
-  /** Returns whether the record was written, or why the store rejects it. */
   async #putOf(id: string, write: Write): Promise<boolean | Problem> {
     // If another writer finished the change, a missing record may have been uninstalled since.
     if (await this.#changes.get(id)) {
@@ -146,9 +145,6 @@ export class SkillRecords {
 const has = (problem: unknown, ...codes: ProblemCode[]): problem is Problem =>
   problem instanceof Problem && codes.includes(problem.code);
 
-/**
- * Reports a rejection that retries cannot solve: the store is full, a quota is reached, or a cluster policy forbids the record. An invalid
- * request, such as a wrong name, is not a rejection: the stored change is damaged.
- */
+/** Retries cannot solve it: store full, quota, cluster policy. An invalid request means that the stored change is damaged. */
 const isRefusal = (problem: unknown): problem is Problem =>
   has(problem, 'too_large', 'forbidden') || (has(problem, 'bad_request') && problem.cause instanceof ApiError);

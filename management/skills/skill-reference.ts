@@ -1,7 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { unusable } from './skill-limits.ts';
 
-/** Source of a skill. */
 export type SkillReference =
   | { kind: 'folder'; path: string }
   | { kind: 'git'; url: string; ref: string | undefined; path: string | undefined }
@@ -11,7 +10,7 @@ export type SkillReference =
 const REF = /^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,200}$/;
 const NO_REF = /\.\.|\/\/|\.lock(\/|$)|\/\.|[./]$/;
 const TAG = /^\w[\w.-]{0,127}$/;
-/** Names of the OCI Distribution Specification, with the host in front. */
+/** OCI Distribution Specification, with the host in front. */
 const OCI =
   /^(?:oci:\/\/)?((?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(?::[0-9]{1,5})?)\/([a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)(?::([\w][\w.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$/;
 
@@ -20,7 +19,7 @@ const EXAMPLES =
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 200));
 
-/** Parses a reference. `version`: tag or ref, if the text has none. @throws Problem `bad_request` */
+/** Takes `version` as tag or ref if the text has none. @throws Problem `bad_request` */
 export function readReference(text: string, version?: string): SkillReference {
   if (text.startsWith('file://')) return { kind: 'folder', path: pathOfUrl(text) };
   if (isAbsolute(text)) return { kind: 'folder', path: text };
@@ -28,7 +27,6 @@ export function readReference(text: string, version?: string): SkillReference {
   return readOci(text, version);
 }
 
-/** Returns the reference as text, as it is recorded. */
 export function writeReference(reference: SkillReference): string {
   if (reference.kind === 'folder') return reference.path;
   if (reference.kind === 'oci') {
@@ -39,7 +37,6 @@ export function writeReference(reference: SkillReference): string {
   return `git+${url}${ref === undefined ? '' : `@${ref}`}${path === undefined ? '' : `#${path}`}`;
 }
 
-/** Returns the host and port of the source; undefined for a source on this machine. */
 export function hostOf(reference: SkillReference): string | undefined {
   if (reference.kind === 'oci') return reference.registry;
   if (reference.kind === 'folder' || reference.url.startsWith('file:')) return undefined;
@@ -79,7 +76,6 @@ function urlOf(scheme: string, place: string): string {
   return url.href;
 }
 
-/** Returns the tag or ref from the reference or from the separate field. */
 function oneOf(what: 'tag' | 'ref', inside: string | undefined, beside: string | undefined): string | undefined {
   if (inside !== undefined && beside !== undefined && inside !== beside)
     throw unusable(`version: the reference has the ${what} "${inside}" already; write one of them`);

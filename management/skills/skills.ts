@@ -4,13 +4,12 @@ import { defined } from '#operator/plan/defined';
 import type { Clients } from '../clients/clients.ts';
 import { InstalledSkill, type SkillMetadata, type SkillScope } from '../records/skill.ts';
 
-/** Selects one of several skills of the same name. Without a scope: that of the named project, else that of the user. */
+/** Without a scope: the skill of the named project, else that of the user. */
 export interface WantedPlace {
   scope: SkillScope | undefined;
   projectRoot: string | undefined;
 }
 
-/** Location of a skill. */
 export interface SkillPlace {
   scope: SkillScope;
   /** Absolute path; only with scope project. */
@@ -18,11 +17,9 @@ export interface SkillPlace {
 }
 
 export interface InstallRequest extends SkillPlace {
-  /** Reference; absent for a sent archive. */
   reference: string | undefined;
   version: string | undefined;
   archive: Buffer | undefined;
-  /** Digest that the installed skill must have. */
   digest: string | undefined;
   clients: readonly string[] | undefined;
   group: string | undefined;
@@ -52,20 +49,14 @@ export interface SkillVerdict {
   warnings: string[];
 }
 
-/** Clients that may read skills, and their groups. */
 export type SkillReaders = Pick<Clients, 'list' | 'checkGroup'>;
 
-/**
- * Installed skills: in the folders of this machine's clients, or as records of a cluster namespace for clients elsewhere. Every method may
- * throw Problem `store_damaged`, `busy`.
- */
+/** Folders of this machine's clients, or records of a cluster namespace. Every method may throw Problem `store_damaged`, `busy`. */
 export interface Skills {
   list(filter: SkillFilter): Promise<InstalledSkill[]>;
   /** @throws Problem `not_found` */
   get(name: string, place: WantedPlace): Promise<FoundSkill>;
-  /**
-   * Installs a skill with all its dependencies, or nothing. @throws Problem `bad_request`, `already_exists`, `conflict`, `source_failed`
-   */
+  /** Installs dependencies too, or nothing. @throws Problem `bad_request`, `already_exists`, `conflict`, `source_failed` */
   install(request: InstallRequest): Promise<InstalledSkill>;
   /** @throws Problem `not_found`, `conflict`: another skill needs it */
   uninstall(name: string, place: WantedPlace, force: boolean): Promise<void>;
@@ -77,20 +68,16 @@ export interface Skills {
   }): Promise<SkillVerdict>;
 }
 
-/** Record of a skill. */
 export const StoredSkill = z.strictObject({
   ...InstalledSkill.shape,
   group: z.string().optional(),
-  /** Digest of its files (digest-tree.ts). */
   content: z.string(),
-  /** Folders that contain it; none in a cluster. */
   targets: z.array(z.string()),
   /** Base64 of its archive; only in a cluster, which has no other copy. */
   archive: z.string().optional(),
 });
 export type StoredSkill = z.infer<typeof StoredSkill>;
 
-/** Returns the public part of the record. */
 export function shownSkill(skill: StoredSkill): InstalledSkill {
   const { metadata, scope, project_root, reference, tag, digest, installed_at, status, clients, dependencies } = skill;
   const all = { metadata, scope, project_root, reference, tag, digest, installed_at, status, clients, dependencies };
@@ -99,7 +86,6 @@ export function shownSkill(skill: StoredSkill): InstalledSkill {
 
 export const placeOf = ({ scope, project_root: projectRoot }: StoredSkill): SkillPlace => ({ scope, projectRoot });
 
-/** Returns the name of the record. */
 export function keyOfSkill(name: string, { scope, projectRoot }: SkillPlace): string {
   if (scope === 'user') return `user:${name}`;
   const project = createHash('sha256')

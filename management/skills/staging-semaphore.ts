@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { AcquireAborted, QueueFull, Semaphore } from '#lib/limits/semaphore';
 import { Problem } from '../problem.ts';
 
-/** Namespaces whose skills are staged at once. The chart limits the pod's disk, of which each may fill its share. */
+/** Namespaces. The chart limits the pod's disk, of which each may fill its share. */
 export const STAGED_AT_ONCE = 4;
 /** Milliseconds that a skill waits for others. */
 const PATIENCE = 10_000;
-/** Maximum number of waiting skills: per namespace, and of all namespaces. */
+/** Per namespace, and of all namespaces. */
 const QUEUE_PER_NAMESPACE = 8;
 const QUEUE = 32;
 
 const HEADERS = { 'Retry-After': '5' };
 
-/** Limits the skills whose files are staged on disk at once: one per namespace, a few in all. One instance per process. */
+/** Permits one skill per namespace, a few in all. One instance per process. */
 export class StagingSemaphore {
   readonly #folder: string;
   readonly #patience: number;
@@ -22,19 +22,16 @@ export class StagingSemaphore {
     ...{ queue: QUEUE, queuePerKey: QUEUE_PER_NAMESPACE },
   });
 
-  /**
-   * @param folder for temporary files; other users may write to it
-   * @param patience milliseconds that a skill waits for others
-   */
+  /** @param patience milliseconds; other users may write to `folder` */
   constructor(folder: string, patience = PATIENCE) {
     this.#folder = join(folder, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
     this.#patience = patience;
   }
 
   /**
-   * Runs `work` with the path of a private staging folder. The signal ends the wait.
-   * @throws Problem `busy`: another skill of the namespace took too long; `too_many_requests`: too many skills of the namespace wait;
-   * `unavailable`: too many skills wait, or they took too long; `internal`: the folder belongs to another user
+   * Passes `work` a private folder.
+   * @throws Problem `busy`: another skill took too long; `too_many_requests` (namespace), `unavailable` (all): queue
+   * full or too slow; `internal`: another user's folder
    */
   async run<T>(namespace: string, signal: AbortSignal, work: (folder: string) => Promise<T>): Promise<T> {
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#patience)]);
@@ -65,7 +62,7 @@ function lateness(cause: AcquireAborted, isBusy: boolean): Problem {
   return new Problem('unavailable', detail, { cause, headers: HEADERS });
 }
 
-/** A folder that another user can write to would let that user change files after their check. */
+/** Rejects a folder that another user can write to: that user could change files after their check. */
 async function makeOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
   const found = await lstat(folder);

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRunning, startOf } from '#local/process-identity';
 
-/** Runs `work` with a temporary folder, and removes the folders of killed processes. */
+/** Removes the folders of killed processes, too. */
 export async function withStaging<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
   await mkdir(parent, { recursive: true, mode: 0o700 });
   for (const name of await readdir(parent)) {

@@ -8,21 +8,15 @@ import { type FrontMatter, readFrontMatter, wordsOf } from './read-front-matter.
 
 const LONGEST = 1_048_576;
 const MOST_LINES = 500;
-/** Maximum number of dependencies of one skill. */
 const MOST_REQUIRED = 20;
 
 export interface ValidatedSkill {
-  /** Messages, each with the file and the remedy. */
   errors: string[];
   warnings: string[];
-  /** Absent if there are errors. */
   found: { metadata: SkillMetadata; requires: string[]; files: TreeFile[] } | undefined;
 }
 
-/**
- * Validates a folder as a skill. `directory`: name of the folder, if any, which the skill must have, too. @throws errors of the file
- * system
- */
+/** `directory` is the name that the skill must have, too. @throws errors of the file system */
 export async function validateSkill(folder: string, directory: string | undefined): Promise<ValidatedSkill> {
   const listed = await filesOf(folder);
   if (!Array.isArray(listed)) return refused(listed.error);

@@ -11,10 +11,7 @@ interface Watched {
   signal: AbortSignal;
 }
 
-/**
- * Aborts the work of another program, by its signal, when the program has written more than the limit. @throws Problem `bad_request`, or
- * what `work` throws
- */
+/** Aborts another program's work when it has written too much. @throws Problem `bad_request`, or what `work` throws */
 export async function watchSize<T>(
   { folder, space, signal }: Watched,
   work: (signal: AbortSignal) => Promise<T>,
@@ -39,7 +36,6 @@ export async function watchSize<T>(
   }
 }
 
-/** Returns the bytes of all files below a folder while another program writes to it. */
 async function sizeOf(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []))

@@ -5,10 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { checkPath, SeenPaths } from './check-path.ts';
 import { SkillBudget, type Space } from './skill-limits.ts';
 
-/**
- * Writes the files of a skill into a new folder. It checks each path, counts each byte, and only creates files: existing files are never
- * opened. Every method throws Problem `bad_request`.
- */
+/** Checks each path, counts each byte; never opens existing files. Every method throws Problem `bad_request`. */
 export class FileWriter {
   readonly #root: string;
   readonly #budget: SkillBudget;

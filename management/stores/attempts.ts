@@ -2,12 +2,11 @@ import { Problem } from '../problem.ts';
 
 const MOST = 8;
 
-/** Limits the attempts of one change, whatever other writers change meanwhile. */
+/** Bounds a change whatever other writers change meanwhile. */
 export class Attempts {
   readonly #name: string;
   #left = MOST;
 
-  /** @param name name of the changed object */
   constructor(name: string) {
     this.#name = name;
   }

@@ -2,7 +2,7 @@ import { type KindName, OBJECTS } from '#crds/kinds/index';
 import { explainSome } from '#crds/parts/explain';
 import { Problem } from '../problem.ts';
 
-/** Rejects a document that violates the schema of its kind. @throws Problem `bad_request` that names the fields */
+/** @throws Problem `bad_request` that names the fields */
 export function checkResource(document: { kind?: unknown; [field: string]: unknown }): void {
   const kind = Object.keys(OBJECTS).find((one): one is KindName => one === document.kind);
   if (!kind) throw new Problem('bad_request', 'this kind of resource is not known');

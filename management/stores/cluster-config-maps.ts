@@ -12,7 +12,6 @@ import { stale } from './record-store.ts';
 const Data = z.record(z.string(), z.string()).catch({});
 const isMadeHere = ({ metadata }: KubeObject): boolean => metadata.labels?.[MADE_HERE.name] === MADE_HERE.value;
 
-/** Returns the ConfigMaps of one namespace of a cluster. */
 export function clusterConfigMaps(api: KubeApi, namespace: string): ConfigMaps {
   async function live(name: string): Promise<KubeObject | undefined> {
     try {

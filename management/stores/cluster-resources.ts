@@ -31,7 +31,7 @@ interface ClusterResourcesOptions {
   api: KubeApi;
   namespace: string;
   apiGroup: string;
-  /** Semaphore shared by all namespaces; by default one of its own. */
+  /** Shared by all namespaces; by default one of its own. */
   lists?: ListSemaphore;
 }
 
@@ -39,7 +39,7 @@ const LONGEST_LIST = BOUNDS.lists.resources;
 /** A version that no object has: an apply with it creates a new object or fails with 409. */
 const NO_VERSION = '1';
 
-/** Objects of one namespace, written by server-side apply: the owners of other fields keep them. */
+/** Uses server-side apply: the owners of other fields keep them. */
 class ClusterResources implements Resources {
   readonly #in: Required<ClusterResourcesOptions>;
   /** Concurrent lists of one kind hold its resources once. */
@@ -107,7 +107,7 @@ class ClusterResources implements Resources {
     });
   }
 
-  /** Applies a change to the current object, and retries after concurrent changes. A write to the status is no reason to fail. */
+  /** Retries after concurrent changes. A write to the status is no reason to fail. */
   async #onLive<T>(
     kind: Kind,
     name: string,
@@ -188,7 +188,6 @@ class ClusterResources implements Resources {
   }
 }
 
-/** Returns the resources of one namespace of a cluster, with the rights of the connection. */
 export const clusterResources = (options: ClusterResourcesOptions): Resources => new ClusterResources(options);
 
 const mapping = (value: unknown): Record<string, unknown> =>
@@ -210,7 +209,7 @@ function storedOf(kind: Kind, { metadata, spec, status }: KubeObject): StoredRes
   };
 }
 
-/** Returns the fields that still differ from the wanted ones; defaults of the API server do not count. */
+/** Defaults of the API server do not count. */
 function leftOver(wanted: WantedResource, { labels, annotations, spec }: StoredResource): string[] {
   const [is, ought] = [withDefaults(wanted.kind, spec), withDefaults(wanted.kind, wanted.spec)];
   const fields = [...new Set([...Object.keys(is), ...Object.keys(ought)])];

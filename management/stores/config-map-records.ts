@@ -27,34 +27,29 @@ const { records: LONGEST_LIST, written: LONGEST_WRITTEN } = BOUNDS.lists;
 /** Kinds whose documents are all read together, and that contain data sent by callers. */
 const BOUNDED: ReadonlySet<RecordKind> = new Set(['skills']);
 
-/** Key of the document in `data`. */
 const DOCUMENT = 'record.json';
 
-/** Label with the kind of a record. Two installations with different API groups share no record. */
+/** Separates installations with different API groups. */
 const labelOf = (apiGroup: string): string => `${apiGroup}/record`;
-/** Returns the selector for an API group's records of a kind. */
 export const recordSelector = (kind: RecordKind, apiGroup: string): string => `${labelOf(apiGroup)}=${kind}`;
-/** Annotation with the record's name. */
 const NAME = 'vmcp.dev/record-name';
-/** Annotation that differs with each write: the API server increments the version only for a change. */
+/** Differs with each write: the API server increments the version only for a change. */
 const WRITE = 'vmcp.dev/write';
 
-/** Location of the ConfigMaps. */
 interface RecordsInCluster {
   api: KubeApi;
   namespace: string;
-  /** API group of the kinds to which the records belong. */
   apiGroup: string;
 }
 
 interface Listing {
   metadataOnly?: boolean;
-  /** Maximum bytes; without it, no size is rejected. */
+  /** Bytes; without it, no size is rejected. */
   longest?: number;
   refusal?: (kind: RecordKind, namespace: string) => Problem;
 }
 
-/** Stores each record in a ConfigMap, found by its label. Its resourceVersion is the version of the record. */
+/** Finds records by label; the resourceVersion is the version of the record. */
 class ConfigMapRecords implements RecordStore {
   readonly #in: RecordsInCluster;
   readonly #kind: RecordKind;
@@ -88,7 +83,7 @@ class ConfigMapRecords implements RecordStore {
     return found;
   }
 
-  /** @throws Problem `too_large`: the records could no longer be read together. A record that does not grow is always written */
+  /** Permits a record that does not grow. @throws Problem `too_large`: the records could no longer be read together */
   async #checkQuota(object: KubeObject, former?: KubeObject): Promise<void> {
     if (!BOUNDED.has(this.#kind)) return;
     const added = sizeOf(object) - (former ? sizeOf(former) : 0);
@@ -203,7 +198,6 @@ function versionOf({ metadata }: KubeObject): string {
   return metadata.resourceVersion ?? '';
 }
 
-/** Returns stores in ConfigMaps of one namespace. */
 export function configMapRecords(where: RecordsInCluster): Records {
   return (kind) => new ConfigMapRecords(where, kind);
 }

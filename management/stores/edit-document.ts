@@ -4,7 +4,7 @@ import { mergeNode, valueOf } from './merge-node.ts';
 import { spliceDocument } from './splice-document.ts';
 import { formOf } from './form-of-document.ts';
 
-/** The document cannot express the wanted content without losing other parts of the file. */
+/** The wanted content would lose other parts of the file. */
 export class CannotEdit extends Error {
   override readonly name = 'CannotEdit';
 }
@@ -12,15 +12,15 @@ export class CannotEdit extends Error {
 /** Same options as for reading manifests. */
 const READING = { merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
 
-/** Returns the documents of a text, including empty ones. */
 export function documentsOf(text: string): Document.Parsed[] {
   const documents = parseAllDocuments(text, READING);
   return Array.isArray(documents) ? documents : [];
 }
 
 /**
- * Returns the text with one document changed to `wanted`. Unchanged parts stay as they are, byte by byte where possible, including
- * comments, order and the other documents. With `force`, it rewrites the document as a last resort. @throws CannotEdit
+ * Keeps unchanged parts byte by byte where possible, comments and order included. With `force`, rewrites it as a last
+ * resort.
+ * @throws CannotEdit
  */
 export function editDocument(text: string, index: number, wanted: Wanted, force = false): string {
   const expected = documentsOf(text).map((document, at) =>
@@ -33,19 +33,18 @@ export function editDocument(text: string, index: number, wanted: Wanted, force 
   );
 }
 
-/** Returns the text without one of its documents. @throws CannotEdit */
+/** @throws CannotEdit */
 export function removeDocument(text: string, index: number): string {
   const expected = documentsOf(text).map((document) => valueOf(document.contents, document));
   expected.splice(index, 1);
   return firstThatSays(expected, [() => inPlaceOf(documentAt(text, index), text, '')]);
 }
 
-/** Returns the text of a new document. */
 export function newDocument(value: Wanted): string {
   return new Document(value, { compat: 'yaml-1.1' }).toString({ lineWidth: 0 });
 }
 
-/** Returns the first result that parses to the expected content: an impossible edit throws, or changes the content. @throws CannotEdit */
+/** Skips an impossible edit, which throws or changes the content. @throws CannotEdit */
 function firstThatSays(expected: unknown[], ways: (() => string)[]): string {
   let cause: unknown;
   for (const way of ways) {
@@ -75,17 +74,14 @@ function documentAt(text: string, index: number): Document.Parsed {
 
 type Wanted = Record<string, unknown>;
 
-/** Writes only the lines that change. */
 const splice = (text: string, document: Document.Parsed, wanted: Wanted): string =>
   spliceDocument(text, document, wanted);
 
-/** Writes the document in the library's form. */
 function rewrite(text: string, document: Document.Parsed, wanted: Wanted): string {
   mergeNode(document.contents, wanted, document);
   return inPlaceOf(document, text, document.toString(formOf(text, document)));
 }
 
-/** Writes the document without any of its former content. */
 const replace = (text: string, document: Document.Parsed, wanted: Wanted): string =>
   inPlaceOf(document, text, `---\n${newDocument(wanted)}`);
 

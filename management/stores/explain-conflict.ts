@@ -3,14 +3,13 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { z } from 'zod';
 import { Problem } from '../problem.ts';
 
-/** Field manager of the management API. */
 export const MANAGER = 'vmcp-management';
 
 const TAKE_OVER = 'change it there, or take the fields over with force=true';
 
 const ManagedFields = z.array(z.object({ manager: z.string().optional(), fieldsV1: z.unknown() })).catch([]);
 
-/** Returns the managers of fields that an apply would change; empty after a rejection for another reason. */
+/** Returns no managers after a rejection for another reason. */
 export function conflictingManagers({ causes }: ApiError): string[] {
   const managers = causes.flatMap(({ reason, message }) =>
     reason === 'FieldManagerConflict' ? [/conflict with "([^"]+)"/.exec(message ?? '')?.[1] ?? 'another manager'] : [],
@@ -18,7 +17,7 @@ export function conflictingManagers({ causes }: ApiError): string[] {
   return [...new Set(managers)];
 }
 
-/** Returns the other managers of these spec fields, or of labels and annotations. */
+/** Labels and annotations count, too. */
 export function managersOf(object: KubeObject, fields: readonly string[]): string[] {
   const managers = ManagedFields.parse(object.metadata.managedFields).flatMap(({ manager, fieldsV1 }) => {
     const text = JSON.stringify(fieldsV1 ?? {});
@@ -27,7 +26,6 @@ export function managersOf(object: KubeObject, fields: readonly string[]): strin
   return [...new Set(managers)].filter((manager) => manager !== MANAGER);
 }
 
-/** Returns the problem that other managers own the fields. */
 export function conflict(name: string, managers: readonly string[]): Problem {
   const owners = managers.map((manager) => `"${manager}"`).join(', ');
   return new Problem('conflict', `"${name}": ${owners} owns what would change: ${TAKE_OVER}`);

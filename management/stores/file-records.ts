@@ -19,12 +19,12 @@ import {
   tooMany,
 } from './record-store.ts';
 
-/** Content of a file. It contains the record's name, because the file name may be a hash of it. */
+/** Contains the record's name, because the file name may be a hash of it. */
 const Stored = z.strictObject({ name: z.string(), version: z.string(), value: z.unknown() });
 
 const SUFFIX = '.json';
 
-/** Stores each kind in a folder and each record in a file, written under the folder's lock. */
+/** Uses a folder per kind and a file per record, written under the folder's lock. */
 class FileRecords implements RecordStore {
   readonly #folder: string;
   readonly #lock: FileLock;
@@ -93,7 +93,7 @@ class FileRecords implements RecordStore {
     return version;
   }
 
-  /** Removes unfinished files: under the lock, they can only belong to killed processes. */
+  /** Under the lock, unfinished files can only belong to killed processes. */
   #removeUnfinished(): void {
     for (const file of entriesOf(this.#folder)) if (isUnfinished(file)) rmSync(join(this.#folder, file));
   }
@@ -131,7 +131,7 @@ async function attempt<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Returns stores below a folder (`records` of the state folder) for one namespace. One instance per process. */
+/** `folder` is `records` of the state folder. One instance per process. */
 export function fileRecords(folder: string, namespace: string): Records {
   const stores = new Map<string, FileRecords>();
   return (kind) => {

@@ -13,7 +13,6 @@ function checkMadeHere(said: Record<string, unknown>, name: string): void {
   throw new Problem('conflict', `there is a ConfigMap "${name}" that is not of this API: rename or remove it`);
 }
 
-/** Returns the ConfigMaps of one namespace of a folder. */
 export function folderConfigMaps(files: ManifestFiles, namespace: string): ConfigMaps {
   const keyOf = (name: string): ResourceKey => ({ kind: 'ConfigMap', namespace, name });
   const read = (name: string): StoredConfigMap | undefined => {

@@ -21,13 +21,12 @@ import { versionOf } from './version-of.ts';
 interface FolderResourcesOptions {
   files: ManifestFiles;
   namespace: string;
-  /** Returns the last reported status of a resource. */
   statusOf: (key: ResourceKey) => Status | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** Manifests of one namespace of a folder. A change takes effect when the folder is read next. */
+/** Changes take effect when the folder is read next. */
 class FolderResources implements Resources {
   readonly #in: FolderResourcesOptions;
 
@@ -118,7 +117,6 @@ class FolderResources implements Resources {
   }
 }
 
-/** Returns the resources of one namespace of a folder. */
 export const folderResources = (options: FolderResourcesOptions): Resources => new FolderResources(options);
 
 const mapping = (value: unknown): Record<string, unknown> =>
@@ -128,7 +126,6 @@ function checkVersion(name: string, said: Record<string, unknown>, expected: Exp
   if (!isExpected(versionOf({ metadata: mapping(said.metadata), spec: said.spec }), expected)) throw stale(name);
 }
 
-/** Returns labels and annotations that are not empty. */
 function written({ labels, annotations }: Pick<WantedResource, 'labels' | 'annotations'>) {
   return {
     ...(Object.keys(labels).length > 0 && { labels }),
@@ -136,7 +133,6 @@ function written({ labels, annotations }: Pick<WantedResource, 'labels' | 'annot
   };
 }
 
-/** Keeps an empty mapping that a user wrote. */
 function kept(former: { labels?: unknown; annotations?: unknown }, wanted: WantedResource) {
   return {
     ...(former.labels !== undefined && { labels: {} }),

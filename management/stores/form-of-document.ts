@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, isSeq, Pair, visit } from 'yaml';
 
-/** Options for the library, so that its output matches the existing text. */
+/** Makes the library's output match the existing text. */
 export interface Form {
   indent: number;
   indentSeq: boolean;
@@ -8,7 +8,7 @@ export interface Form {
   flowCollectionPadding: boolean;
 }
 
-/** Returns the form of a document: the indentation of its first nested mapping and its last list, and spaces in braces. */
+/** Reads the indentation of the first nested mapping and the last list, and spaces in braces. */
 export function formOf(text: string, document: Document): Form {
   let [indent, indentSeq] = [0, true];
   const column = (offset: number) => offset - text.lastIndexOf('\n', offset - 1) - 1;
@@ -26,7 +26,7 @@ export function formOf(text: string, document: Document): Form {
   return { indent: (indentSeq && indent) || 2, indentSeq, lineWidth: 0, flowCollectionPadding };
 }
 
-/** Returns where the first entry of a block collection begins; undefined for any other value. */
+/** Returns undefined for any other value than a block collection. */
 function startOfBlock(value: unknown, text: string): number | undefined {
   if ((!isSeq(value) && !isMap(value)) || value.flow === true) return undefined;
   const [first] = value.items as unknown[];

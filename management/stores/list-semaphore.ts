@@ -2,9 +2,9 @@ import { QueueFull, Semaphore } from '#lib/limits/semaphore';
 import { Problem } from '../problem.ts';
 import { DEADLINE } from '../serving.ts';
 
-/** Maximum number of long lists read at once; one list per namespace. */
+/** One list per namespace. */
 export const LISTS_AT_ONCE = 2;
-/** Maximum number of waiting lists: per namespace, and of all namespaces. */
+/** Per namespace, and of all namespaces. */
 const QUEUE_PER_NAMESPACE = 16;
 const QUEUE = 64;
 
@@ -15,7 +15,7 @@ interface ListSemaphoreOptions {
   deadline?: number;
 }
 
-/** Limits the long lists that are read at once, because each list is held in memory until it is processed. */
+/** Limits reads, because each list is held in memory until it is processed. */
 export class ListSemaphore {
   readonly #semaphore: Semaphore;
   readonly #deadline: number;
@@ -25,10 +25,7 @@ export class ListSemaphore {
     this.#deadline = deadline;
   }
 
-  /**
-   * @param what names the list in messages: `the skills`
-   * @throws Problem `unavailable` if too many lists wait or the deadline passes; what `read` throws
-   */
+  /** Names the list as `what` in messages: `the skills`. @throws Problem `unavailable`: queue full or deadline; what `read` throws */
   async run<T>(
     namespace: string,
     what: string,

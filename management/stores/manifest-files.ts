@@ -12,7 +12,6 @@ import { valueOf } from './merge-node.ts';
 import { problemOfFile } from './problem-of-file.ts';
 import { writeManifest } from './write-manifest.ts';
 
-/** Maximum number of attempts after concurrent changes of the file. */
 const ATTEMPTS = 5;
 
 type Document = Record<string, unknown>;
@@ -22,7 +21,7 @@ const Head = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
 
-/** The manifests of a folder, which users edit, too. One writer at a time among all processes of this state folder. */
+/** Users edit them, too. One writer at a time among all processes of this state folder. */
 export class ManifestFiles {
   readonly #folder: string;
   readonly #lock: FileLock;
@@ -34,7 +33,7 @@ export class ManifestFiles {
     this.#manifests = new ManifestFolder(folder);
   }
 
-  /** Returns the current content; a file that is not valid YAML keeps its last valid content. */
+  /** Keeps the last valid content of a file that is no longer valid YAML. */
   read(): FolderContent {
     try {
       return this.#manifests.read();
@@ -44,10 +43,7 @@ export class ManifestFiles {
     }
   }
 
-  /**
-   * Changes the document of a resource: `how` returns the new content, or undefined to remove it. Returns that content; undefined when the
-   * resource does not exist. @throws Problem
-   */
+  /** Removes the document if `how` returns undefined. Returns undefined when the resource does not exist. @throws Problem */
   async change(
     key: ResourceKey,
     how: (said: Document) => Document | undefined,
@@ -70,7 +66,7 @@ export class ManifestFiles {
     });
   }
 
-  /** Writes a new resource into a file of its own. Returns false when another writer was faster. */
+  /** Writes a file of its own. Returns false when another writer was faster. */
   async add(document: Document, { key, name }: { key: ResourceKey; name: string }): Promise<boolean> {
     return this.#alone(() => {
       if (this.read().sources.has(keyText(key))) return false;
@@ -82,7 +78,7 @@ export class ManifestFiles {
     });
   }
 
-  /** The first of two documents for one resource wins, as in the running vmcp. */
+  /** Prefers the first of two documents for one resource, as the running vmcp does. */
   #documentOf(file: string, text: string, key: ResourceKey): [number, Document] {
     for (const [index, document] of documentsOf(text).entries()) {
       if (document.errors.length > 0) break;

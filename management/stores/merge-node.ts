@@ -13,18 +13,16 @@ import {
   type YAMLSeq,
 } from 'yaml';
 
-/** Maximum number of aliases in one document, as for reading manifests. */
+/** Same bound as for reading manifests. */
 const MAX_ALIASES = 100;
 
-/** Returns the value of a node. */
 export function valueOf(node: unknown, document: Document): unknown {
   return isNode(node) ? (node.toJS(document, { maxAliasCount: MAX_ALIASES }) as unknown) : node;
 }
 
-/** Returns the name of a key, as in the value of its map. */
 export const keyOf = (key: unknown): string => (isScalar(key) ? String(key.value) : String(key));
 
-/** Returns a node with the value `wanted`. Unchanged parts of the former node keep their comments, order and form. */
+/** Keeps comments, order and form of unchanged parts. */
 export function mergeNode(node: unknown, wanted: unknown, document: Document): unknown {
   if (sameValue(valueOf(node, document), wanted)) return node;
   if (isMap(node) && isMapping(wanted)) return mergeMap(node, wanted, document);
@@ -50,7 +48,7 @@ function mergeMap(map: YAMLMap, wanted: Record<string, unknown>, document: Docum
   return map;
 }
 
-/** The library represents it as a symbol. */
+/** The library represents a merge key as a symbol. */
 export function isMergeKey(key: unknown): boolean {
   if (!isScalar(key)) return false;
   return typeof key.value === 'symbol' ? key.value.description === '<<' : key.value === '<<';
@@ -76,7 +74,6 @@ function nameOf(entry: unknown): unknown {
   return isMapping(entry) ? (entry.name ?? entry.workload ?? entry.clientId) : undefined;
 }
 
-/** Keeps the comments, and the quotes of a text. */
 function withComments(made: Node, former: unknown): Node {
   if (!isNode(former)) return made;
   for (const part of ['comment', 'commentBefore', 'spaceBefore'] as const)
@@ -88,7 +85,7 @@ function withComments(made: Node, former: unknown): Node {
 const isQuoted = (node: Scalar): node is Scalar & { type: 'QUOTE_DOUBLE' | 'QUOTE_SINGLE' } =>
   node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE';
 
-/** Reports whether parts of the node may be used elsewhere too, so that a change here would also apply there. */
+/** A change of a shared part would also apply elsewhere. */
 export function isShared(node: unknown): boolean {
   return isAlias(node) || ((isScalar(node) || isCollection(node)) && node.anchor !== undefined);
 }

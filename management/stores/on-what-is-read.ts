@@ -2,12 +2,7 @@ import type { Expected } from '../if-match.ts';
 import { Attempts } from './attempts.ts';
 import { isStale } from './record-store.ts';
 
-/**
- * Runs a read and a dependent write, and repeats them after a concurrent change. If the caller named a version, a change makes it stale
- * instead.
- * @param work takes its own further attempts from the given ones
- * @throws Problem `busy` after repeated changes, and what `work` throws
- */
+/** Repeats both after a concurrent change, unless the caller named a version. @throws Problem `busy`, `stale`, what `work` throws */
 export async function onWhatIsRead<T>(
   name: string,
   expected: Expected | undefined,

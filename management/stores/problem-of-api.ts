@@ -1,7 +1,6 @@
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { Problem } from '../problem.ts';
 
-/** Converts an error of the API server to a Problem; returns other values unchanged. */
 export function problemOfApi(problem: unknown): unknown {
   if (!(problem instanceof ApiError)) return problem;
   const { status, message, retryAfter } = problem;

@@ -2,7 +2,6 @@ import { codeOf } from '#lib/files/code-of';
 import { LockBusy } from '#lib/files/file-lock';
 import { Problem } from '../problem.ts';
 
-/** Explains error codes of the file system, with the remedy. */
 const SAID: Record<string, string> = {
   EACCES: 'it may not be read or written by this user: change its owner or mode',
   EPERM: 'it may not be read or written by this user: change its owner or mode',
@@ -19,7 +18,7 @@ function pathOf(problem: object): string {
   return 'path' in problem && typeof problem.path === 'string' ? problem.path : 'the file';
 }
 
-/** Converts an error of the file system to a Problem that names the file; returns other values unchanged. */
+/** Names the file; returns other values unchanged. */
 export function problemOfFile(problem: unknown): unknown {
   if (problem instanceof Problem) return problem;
   if (problem instanceof LockBusy) return new Problem('unavailable', problem.message, { cause: problem });

@@ -1,6 +1,6 @@
 import { Status } from '#crds/kinds/status';
 
-/** Returns the status that the operator wrote; undefined before the first write, and for another version of the format. */
+/** Returns undefined before the operator's first write, and for another version of the format. */
 export function readStatus(status: unknown): Status | undefined {
   return Status.safeParse(status).data;
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../problem.ts';
 
-/** A document as it is stored. */
 export interface StoredRecord {
   name: string;
   /** Parsed; the owner of the kind validates it. */
@@ -11,41 +10,35 @@ export interface StoredRecord {
 }
 
 /**
- * Documents of one kind in one namespace, by name: clients, registries, skills, operations. They are files of the state folder, or
- * ConfigMaps. Writes are atomic, also after a crash and among several processes. Every method may throw Problem `bad_request` (an invalid
- * name), `too_large`, `store_damaged`, `unavailable`.
+ * Files of the state folder, or ConfigMaps. Writes are atomic, also after a crash and among processes. Every method may
+ * throw Problem `bad_request` (an invalid name), `too_large`, `store_damaged`, `unavailable`.
  */
 export interface RecordStore {
-  /** Returns the documents sorted by name. */
   list(): Promise<StoredRecord[]>;
-  /** Returns the sorted names; a cluster sends no documents for it. */
+  /** Returns sorted names; a cluster sends no documents for it. */
   names(): Promise<string[]>;
   get(name: string): Promise<StoredRecord | undefined>;
-  /** Creates a record and returns its version. @throws Problem `already_exists` */
+  /** Returns the version. @throws Problem `already_exists` */
   create(name: string, value: unknown): Promise<string>;
-  /** Replaces this version and returns the new one. @throws Problem `stale` when the version differs or the record was deleted */
+  /** Returns the new version. @throws Problem `stale` when the version differs or the record was deleted */
   replace(name: string, value: unknown, version: string): Promise<string>;
-  /** Returns whether the record existed. With a version: deletes only that version. @throws Problem `stale` */
+  /** Returns whether it existed. With a version: deletes only that one. @throws Problem `stale` */
   delete(name: string, version?: string): Promise<boolean>;
 }
 
-/** Kinds of documents that the management API keeps. */
 export type RecordKind =
   'clients' | 'registries' | 'registrycopies' | 'skills' | 'skillchanges' | 'operations' | 'secretproviders';
 
-/** The stores of one namespace. */
 export type Records = (kind: RecordKind) => RecordStore;
 
-/** Maximum number of documents of one kind and namespace. */
 export const MOST_RECORDS = 10_000;
-/** Maximum bytes of one document as JSON, because of the size limit of a ConfigMap. */
+/** Bytes as JSON, because of the size limit of a ConfigMap. */
 const LONGEST_RECORD = 900_000;
 const LONGEST_NAME = 253;
 
 /**
- * Returns the part of a file or object name for a record: the name itself if it is valid there, else its hash. So a name can be any text
- * (`io.github.x/y`, `../../operator`) and cannot refer to another file. Names that differ only in case stay different. @throws Problem
- * `bad_request`
+ * Returns the name if valid for a file or object, else its hash, so it cannot refer to another file. Case matters.
+ * @throws Problem `bad_request`
  */
 export function keyOf(name: string): string {
   if (name.length === 0 || name.length > LONGEST_NAME || /[\u0000-\u001f\u007f]/.test(name))

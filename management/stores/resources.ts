@@ -3,13 +3,12 @@ import type { Kind } from '#operator/snapshot';
 import type { Expected } from '../if-match.ts';
 import type { Attempts } from './attempts.ts';
 
-/** A resource as it is written, with its location. */
 export interface StoredResource {
   kind: Kind;
   name: string;
   labels: Record<string, string>;
   annotations: Record<string, string>;
-  /** As it is written, without defaults. */
+  /** Spec as it is written, without defaults. */
   spec: Record<string, unknown>;
   /** Changes with each write of the wanted state, but not with the status. */
   version: string;
@@ -17,16 +16,15 @@ export interface StoredResource {
   createdAt?: string | undefined;
   /** Deletion has begun; the parts of the resource are still being removed. */
   isBeingDeleted?: boolean | undefined;
-  /** In a cluster. */
+  /** Set in a cluster only. */
   uid?: string | undefined;
   status?: Status | undefined;
 }
 
-/** Wanted state of a resource. */
 export type WantedResource = Pick<StoredResource, 'kind' | 'name' | 'labels' | 'annotations' | 'spec'>;
 
 export interface WriteOptions {
-  /** Version that was read (`If-Match`). A different version throws Problem `stale`. */
+  /** Version from `If-Match`. A different one throws Problem `stale`. */
   expected?: Expected | undefined;
   /** Takes over fields of another manager, or a file that cannot be edited without loss. Without it: Problem `conflict`. */
   force?: boolean | undefined;
@@ -34,26 +32,22 @@ export interface WriteOptions {
   attempts?: Attempts | undefined;
 }
 
-/** Returns an identity that differs for a later resource of the same name. */
+/** Differs for a later resource of the same name. */
 export const identityOf = ({ uid, createdAt }: Pick<StoredResource, 'uid' | 'createdAt'>): string =>
   uid ?? createdAt ?? '';
 
 export interface DeleteOptions extends WriteOptions {
-  /** Identity of the resource that is meant (`identityOf`). A different one throws Problem `stale`. */
+  /** Result of `identityOf`. A different one throws Problem `stale`. */
   identity?: string | undefined;
 }
 
-/**
- * The resources of one namespace: manifests of a folder, whose comments and order are kept, or objects of a cluster, by server-side apply.
- * Each write is first validated against the schema of its kind; Problem `bad_request` names the field.
- */
+/** Manifests keep comments and order; a cluster uses server-side apply. An invalid write throws Problem `bad_request` with the field. */
 export interface Resources {
   list(kind: Kind): Promise<StoredResource[]>;
   get(kind: Kind, name: string): Promise<StoredResource | undefined>;
   /** Throws Problem `already_exists`. */
   create(resource: WantedResource): Promise<StoredResource>;
-  /** Sets the spec. An equal spec changes nothing, not even the version. Throws Problem `not_found`. */
+  /** Changes nothing for an equal spec, not even the version. Throws Problem `not_found`. */
   replace(resource: WantedResource, options?: WriteOptions): Promise<StoredResource>;
-  /** Returns whether the resource existed. */
   delete(kind: Kind, name: string, options?: DeleteOptions): Promise<boolean>;
 }

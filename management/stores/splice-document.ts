@@ -3,7 +3,6 @@ import { Document, isMap, isNode, isScalar, type Node, Pair, Scalar, YAMLMap } f
 import { type Form, formOf } from './form-of-document.ts';
 import { isMapping, isMergeKey, isShared, keyOf, mergeNode, valueOf } from './merge-node.ts';
 
-/** The form of the document does not allow edits of single lines. */
 class CannotSplice extends Error {
   override readonly name = 'CannotSplice';
 }
@@ -14,10 +13,7 @@ interface Edit {
   text: string;
 }
 
-/**
- * Returns the text in which a document has the content `wanted`, without touching unchanged lines. It removes deleted fields of a block
- * mapping, and adds new ones at the end. @throws CannotSplice
- */
+/** Touches only changed lines: removes deleted fields of a block mapping, and adds new ones at the end. @throws CannotSplice */
 export function spliceDocument(text: string, document: Document, wanted: Record<string, unknown>): string {
   const root = document.contents;
   if (!isBlock(root)) throw new CannotSplice();
@@ -30,7 +26,7 @@ export function spliceDocument(text: string, document: Document, wanted: Record<
   return after + text.slice(from);
 }
 
-/** Reports whether a mapping has each key on a line of its own, and is used only here. */
+/** Requires each key on a line of its own, and a mapping that is used only here. */
 function isBlock(node: unknown): node is YAMLMap {
   if (!isMap(node) || node.flow === true || isShared(node) || node.items.length === 0) return false;
   return node.items.every(({ key }) => isScalar(key) && !isMergeKey(key) && key.range && !isShared(key));
@@ -39,7 +35,6 @@ function isBlock(node: unknown): node is YAMLMap {
 const isOneLine = (node: unknown): node is Scalar & { range: [number, number, number] } =>
   isScalar(node) && !isShared(node) && node.range !== undefined && /^(PLAIN|QUOTE)/.test(node.type ?? '');
 
-/** Returns a scalar without the comments around it. */
 function plain({ value, type }: Scalar): Scalar {
   const scalar = new Scalar(value);
   if (type !== undefined) scalar.type = type;
@@ -102,7 +97,6 @@ class Splicing {
     return { start: start - this.#column(start), end: this.#endOf(pair), text: '' };
   }
 
-  /** Returns the lines of a key with its value; the first line is not indented. */
   #linesOf(key: string, value: unknown, column: number): string {
     const map = new YAMLMap();
     map.items.push(new Pair(this.#document.createNode(key), value));
@@ -134,7 +128,6 @@ class Splicing {
     return column;
   }
 
-  /** Returns the start of the line after a pair. */
   #endOf({ key, value }: Pair): number {
     const range = (isNode(value) ? value.range : undefined) ?? (isNode(key) ? key.range : undefined);
     if (!range) throw new CannotSplice();

@@ -5,7 +5,7 @@ interface Versioned {
   spec?: unknown;
 }
 
-/** Returns the hash of the wanted state, without order of keys, comments and status. */
+/** Ignores the order of keys, comments and status. */
 export function versionOf({ metadata: { labels, annotations }, spec }: Versioned): string {
   const text = JSON.stringify({ labels: labels ?? {}, annotations: annotations ?? {}, spec }, sorted);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);

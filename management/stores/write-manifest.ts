@@ -5,7 +5,6 @@ import { flushFolder, readIfThere, unfinished } from '#lib/files/write-file';
 
 const NEW_FILE = 0o644;
 
-/** Returns the target of a file that is a link. */
 function targetOf(file: string): string {
   try {
     return realpathSync(file);
@@ -16,8 +15,8 @@ function targetOf(file: string): string {
 }
 
 /**
- * Replaces a manifest atomically if its text is still `before` (undefined: missing); `after` undefined removes it. Returns false when an
- * editor was faster. Mode and links stay; the former text is removed only after the new one is on disk.
+ * Returns false if the text is no longer `before` (undefined: missing). `after` undefined removes the file. Keeps mode
+ * and links; the former text is removed only after the new one is on disk.
  */
 export function writeManifest(file: string, before: string | undefined, after: string | undefined): boolean {
   const target = targetOf(file);

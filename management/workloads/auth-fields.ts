@@ -37,7 +37,6 @@ const reference = (text: string | undefined, field: string) =>
 
 type Issuer = { [K in keyof InlineOidc]?: InlineOidc[K] | undefined };
 
-/** Returns the issuer from its definition; for a shared one, from the fields beside the reference. */
 function issuerOf({ oidcConfig, oidcConfigRef }: Spec): Issuer {
   if (oidcConfig?.inline) return oidcConfig.inline;
   if (oidcConfig?.kubernetes) return oidcConfig.kubernetes;
@@ -46,13 +45,12 @@ function issuerOf({ oidcConfig, oidcConfigRef }: Spec): Issuer {
 
 type Oidc = NonNullable<WorkloadDetail['oidc']>;
 
-/** Reports whether an issuer URL has a loopback host. */
 const isOfMachine = (issuer: unknown): boolean => {
   const url = typeof issuer === 'string' ? URL.parse(issuer) : null;
   return url !== null && isLoopbackHost(url.hostname);
 };
 
-/** Allows http and the private address for an issuer of this machine, because no other field of a record can express this. */
+/** Allows http and the private address, because no other field of a record can express this. */
 function ofLoopback(issuer: string, hasPaths: boolean): Partial<InlineOidc> {
   if (!hasPaths || !isOfMachine(issuer)) return {};
   return { jwksAllowPrivateIP: true, ...(issuer.startsWith('http:') && { insecureAllowHTTP: true }) };
@@ -90,7 +88,6 @@ function writeIssuer(value: Oidc, config: unknown, shared: unknown, hasPaths: bo
   return { oidcConfig: present({ type: 'inline', resourceUrl, inline: block }), oidcConfigRef: undefined };
 }
 
-/** Fields of client authentication, authorization, and logins at remote servers. */
 export const AUTH_FIELDS: Fields<'authz_config' | 'oidc' | 'oauth_config'> = {
   authz_config: {
     read: writeAuthz,

@@ -13,10 +13,7 @@ import { isStale } from '../stores/record-store.ts';
 
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 
-/**
- * Stored work: the identity of each workload at acceptance, the start of the wait for its end, and the last activity. Unknown fields of a
- * newer vmcp are kept.
- */
+/** Holds each workload's identity at acceptance. Unknown fields of a newer vmcp are kept. */
 const StoredWork = z.looseObject({
   ...head,
   worked_at: z.int(),
@@ -28,11 +25,9 @@ type Entry = StoredWork['workloads'][number];
 interface BackgroundWorkOptions {
   records: RecordStore;
   workloads: Workloads;
-  /** Milliseconds since the epoch. */
   now: () => number;
-  /** Receives the failures that block work; the text holds no secret. */
+  /** The text holds no secret. */
   onFailure: (text: string) => void;
-  /** Waits for some milliseconds, or until the signal aborts. */
   pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -40,25 +35,23 @@ interface BackgroundWorkOptions {
 const ABANDONED = 30_000;
 /** Milliseconds between two heartbeats of waiting work, and between two reads of the workloads. */
 const [HEARTBEAT, LOOK] = [10_000, 1000];
-/** Maximum concurrent work of one namespace in one process. */
 const MOST_RUNNING = 20;
 /** Seconds after which a rejected caller may retry. */
 const RETRY_AFTER = '10';
-/** Maximum number of attempts after concurrent changes. */
 const ATTEMPTS = 5;
-/** First and longest delay after a dependency does not answer, in milliseconds. */
+/** Milliseconds, after a dependency does not answer. */
 const [FIRST_REST, LONGEST_REST] = [2_000, 60_000];
-/** Milliseconds for which ended work is kept. */
+/** Milliseconds. */
 const KEPT = 24 * 3600 * 1000;
 
 /**
- * Deletes or restarts many workloads, one after the other; a restart ends when it has been carried out. Each step is idempotent and
- * recorded, so that another process can resume it and no workload stays half deleted. One instance per process and namespace.
+ * Handles one workload after the other in recorded, idempotent steps, which another process can resume. One instance
+ * per process and namespace.
  */
 export class BackgroundWork {
   readonly #in: BackgroundWorkOptions;
   readonly #going = new Map<string, Promise<void>>();
-  /** Queue of work that waits for a free slot, in order; at most as long as the number of records. */
+  /** Ordered; at most as long as the number of records. */
   readonly #waiting = new Set<string>();
   readonly #closing = new AbortController();
   readonly #looks: SingleFlight<(name: string) => LookedAt | undefined>;
@@ -74,7 +67,7 @@ export class BackgroundWork {
     });
   }
 
-  /** Starts work and returns its id. @throws Problem `too_many_requests`; `too_large`: too much work is stored */
+  /** Returns the id. @throws Problem `too_many_requests`; `too_large`: too much work is stored */
   async begin(type: StoredWork['type'], resources: readonly StoredResource[]): Promise<string> {
     if (this.#going.size + this.#beginning >= MOST_RUNNING) throw tooMuch();
     this.#beginning += 1;
@@ -96,14 +89,14 @@ export class BackgroundWork {
     return id;
   }
 
-  /** Returns the progress, and resumes abandoned work. @throws Problem `not_found` */
+  /** Resumes abandoned work, too. @throws Problem `not_found` */
   async get(id: string): Promise<WorkloadOperation> {
     const { value } = await this.#found(id);
     if (value.status === 'running' && this.#in.now() - value.worked_at > ABANDONED) this.#goOn(id);
     return render(value);
   }
 
-  /** Resumes all abandoned work. It holds one record at a time, and a damaged record does not block others. */
+  /** Holds one record at a time, and a damaged record does not block others. */
   async resume(): Promise<void> {
     for (const name of await this.#in.records.names()) {
       const left = await this.#found(name).catch((problem: unknown) => {
@@ -113,7 +106,6 @@ export class BackgroundWork {
     }
   }
 
-  /** Resolves when no work is running. */
   async idle(): Promise<void> {
     while (this.#going.size > 0) await Promise.all(this.#going.values());
   }
@@ -125,7 +117,6 @@ export class BackgroundWork {
     await this.idle();
   }
 
-  /** Starts the work, or queues it when all slots are in use. */
   #goOn(id: string): void {
     if (this.#going.has(id) || this.#closing.signal.aborted) return;
     if (this.#going.size >= MOST_RUNNING) {
@@ -188,7 +179,6 @@ export class BackgroundWork {
     }
   }
 
-  /** Returns the progress after the next step; undefined when there is nothing to record. */
   async #step(work: StoredWork): Promise<Entry[] | undefined> {
     const next = work.workloads.find((one) => isPending(one) && one.asked_at === undefined);
     if (!next) return this.#look(work);
@@ -206,7 +196,6 @@ export class BackgroundWork {
     }
   }
 
-  /** Returns the progress of restarted workloads. */
   async #look({ workloads, worked_at: workedAt }: StoredWork): Promise<Entry[] | undefined> {
     const seenOf = await this.#looks.run();
     const now = this.#in.now();
@@ -225,7 +214,6 @@ export class BackgroundWork {
     return { ...record, value: data };
   }
 
-  /** Reads only records that can be old enough. */
   async #forgetOld(): Promise<void> {
     const { records, now } = this.#in;
     for (const name of await records.names()) {
@@ -281,7 +269,6 @@ const STEPS: Record<StoredWork['type'], Step> = {
   },
 };
 
-/** Marks work as ended once its last step is done. */
 function ended(work: StoredWork, now: number): StoredWork {
   if (work.workloads.some(isPending)) return work;
   const isDone = work.workloads.every(({ status }) => status === 'done');

@@ -23,15 +23,13 @@ interface ClusterRuntimePlace {
 }
 
 const LONGEST_LIST = BOUNDS.lists.pods;
-/** Maximum number of pods whose logs are read at once. */
 const MOST_PODS = 20;
 const LABEL = 'app.kubernetes.io/name';
-/** Component of the pods of a workload's program; otherwise those of its endpoint are read. */
+/** Workloads without such a pod have the pods of their endpoint. */
 const PROGRAM = 'mcp-backend';
 const ENDPOINT = 'vmcp-proxy';
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
-/** Returns the pods of one namespace of a cluster. */
 export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
   return {
     host: '::',
@@ -62,7 +60,7 @@ interface LoggedPod {
   container: string;
 }
 
-/** Returns pods with a log; ended pods only up to the limit. @throws Problem `not_found` when there is none */
+/** Returns ended pods only up to the limit. @throws Problem `not_found` when there is none */
 async function podsOf(
   { api, namespace }: Pick<ClusterRuntimePlace, 'api' | 'namespace'>,
   name: string,
@@ -89,7 +87,6 @@ function tooLong(name: string): Problem {
   return new Problem('unavailable', `${what}, and their logs are not read: delete those that have ended`);
 }
 
-/** Keeps a limited number of running and of ended pods. */
 class LoggedPods {
   readonly #running: LoggedPod[] = [];
   readonly #ended: LoggedPod[] = [];

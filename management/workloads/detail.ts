@@ -10,7 +10,6 @@ import { PERMISSION_FIELDS } from './permission-fields.ts';
 import { PROGRAM_FIELDS } from './program-fields.ts';
 import { changed, orNothing, readSpec, type Spec } from './spec.ts';
 
-/** Every field of the record except the name. */
 const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {
   ...PROGRAM_FIELDS,
   ...OFFER_FIELDS,
@@ -21,10 +20,9 @@ const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {
 type FieldName = keyof typeof FIELDS;
 const NAMES = Object.keys(FIELDS) as FieldName[];
 
-/** Annotation with the recorded fields, below the API group. */
 const RECORDED = 'recorded';
 
-/** An annotation of another tool with the same name stays unchanged. */
+/** Keeps an annotation of another tool with the same name. */
 const annotationOf = (annotations: Record<string, string>): string =>
   Object.keys(annotations).find((name) => name.endsWith(`/${RECORDED}`) && readRecorded(annotations[name])) ??
   `vmcp.dev/${RECORDED}`;
@@ -37,15 +35,12 @@ function readRecorded(text = ''): Recorded | undefined {
   }
 }
 
-/** Returns the fields recorded with a resource. An invalid annotation is ignored. */
 export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>): Recorded {
   return readRecorded(annotations[annotationOf(annotations)]) ?? {};
 }
 
-/** Context of a resource that its spec does not contain. */
 export type Place = Pick<FieldOptions, 'host' | 'hasPaths' | 'profile'>;
 
-/** Returns a workload as a record. */
 export function renderDetail(resource: StoredResource, options: Place): WorkloadDetail {
   const spec = readSpec(resource.spec);
   const all = { ...options, name: resource.name, recorded: recordedOf(resource) };
@@ -58,18 +53,13 @@ export function renderDetail(resource: StoredResource, options: Place): Workload
 
 const readField = (name: FieldName, spec: Spec, options: FieldOptions): unknown => FIELDS[name].read(spec, options);
 
-/** Result of an edit. */
 export interface Edited {
   spec: Record<string, unknown>;
   annotations: Record<string, string>;
-  /** Permission profile that needs a ConfigMap of its own. */
   profile?: Change['profile'];
 }
 
-/**
- * Applies a sent record to the resource. Missing and unchanged fields change nothing, so that a record can be sent back as it was read.
- * Empty fields and null remove a value. @throws Problem `bad_request`, `inline_secret`
- */
+/** Keeps missing and unchanged fields; empty ones and null remove a value. @throws Problem `bad_request`, `inline_secret` */
 export function applyDetail(sent: WorkloadEdit, resource: StoredResource, options: Place): Edited {
   const { name, ...fields } = sent;
   if (name !== undefined && name !== null && name !== resource.name)

@@ -9,7 +9,6 @@ const DEADLINE = 300_000;
 
 interface AskedFor {
   name: string;
-  /** Identity of the workload that the request meant. */
   identity: string;
   /** Milliseconds since the epoch. */
   asked_at?: number | undefined;
@@ -17,7 +16,6 @@ interface AskedFor {
 
 type End = { status: 'done' } | { status: 'failed'; code: ProblemCode; detail: string };
 
-/** Returns how a requested restart ended: carried out, or impossible. Returns undefined while it is in progress. */
 export function endOfRestart(
   { name, identity, asked_at: askedAt = 0 }: AskedFor,
   seen: LookedAt | undefined,
@@ -25,8 +23,7 @@ export function endOfRestart(
 ): End | undefined {
   if (!seen) return { status: 'failed', code: 'not_found', detail: `there is no workload "${name}"` };
   const { resource, state } = seen;
-  // No restart is needed for a newer workload of the same name, for a stopped one, or if no server runs: all processes start anew
-  // there.
+  // No restart is needed for a newer workload of the same name, for a stopped one, or if no server runs: all processes start anew there.
   const isMoot = identityOf(resource) !== identity || resource.spec.suspend === true || state.status === 'unknown';
   if (isMoot || !isRestarting(resource)) return { status: 'done' };
   if (state.status !== 'error' && now - askedAt <= DEADLINE) return undefined;

@@ -1,7 +1,7 @@
 import { Problem } from '../problem.ts';
 import { type Field, type Fields, recorded, same } from './field.ts';
 
-/** Rejects paths of a machine in a cluster. @throws Problem `path_not_available` */
+/** @throws Problem `path_not_available` */
 function ofMachine<T>(name: string, field: Field<T>): Field<T> {
   return {
     read: (spec, options) => field.read(spec, options),
@@ -12,7 +12,6 @@ function ofMachine<T>(name: string, field: Field<T>): Field<T> {
   };
 }
 
-/** Fields of a local container engine, and recorded fields: the source of the workload, and how its image was built. */
 export const ENGINE_FIELDS: Fields<
   | 'publish'
   | 'allow_docker_gateway'

@@ -5,7 +5,7 @@ import { recordedFields } from '../records/recorded.ts';
 import type { WorkloadDetail } from '../records/workload.ts';
 import { orNothing, type Spec, type SpecChange, type WrittenSpec } from './spec.ts';
 
-/** Record fields that mean nothing to an MCPServer. They are recorded with the resource and returned. */
+/** These fields mean nothing to an MCPServer: they are stored with the resource and returned. */
 export const Recorded = z.strictObject({
   headers: z.array(Header.strict()).max(256).optional(),
   skip_browser: z.boolean().optional(),
@@ -15,36 +15,28 @@ export const Recorded = z.strictObject({
 });
 export type Recorded = z.infer<typeof Recorded>;
 
-/** Context of a record that the spec does not contain. */
 export interface FieldOptions {
-  /** Name of the workload. */
   name: string;
-  /** Address on which endpoints of workloads listen. */
   host: string;
   /** Whether paths of this machine are meaningful. */
   hasPaths: boolean;
   recorded: Recorded;
-  /** Permission profile in the workload's ConfigMap, if there is one. */
   profile: PermissionProfileDocument | undefined;
 }
 
-/** Changes that a record field makes. */
 export interface Change {
   spec?: SpecChange;
   recorded?: Recorded;
-  /** Profile that needs a ConfigMap of its own. */
   profile?: PermissionProfileDocument;
 }
 
-/** One field of a record; reading and writing are inverse. */
+/** Reading and writing are inverse. */
 export interface Field<T> {
-  /** Returns undefined when the resource does not set the field. */
   read(spec: Spec, options: FieldOptions): T | undefined;
   /** Undefined removes the value. `written` is the current spec; parts that the record lacks are kept. */
   write(value: T | undefined, written: WrittenSpec, options: FieldOptions): Change;
 }
 
-/** Maps a field that has the same name and value in the spec. */
 export function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>> {
   return {
     read: (spec) => orNothing(spec[name]) ?? undefined,
@@ -52,12 +44,11 @@ export function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>>
   };
 }
 
-/** Maps a port; 0 means none. */
+/** Treats 0 as no port. */
 export function portField(name: 'proxyPort' | 'mcpPort'): Field<number> {
   return { read: (spec) => spec[name], write: (port) => ({ spec: { [name]: port === 0 ? undefined : port } }) };
 }
 
-/** Maps a field that is only recorded with the resource. */
 export function recorded<K extends keyof Recorded>(name: K): Field<NonNullable<Recorded[K]>> {
   return {
     read: (_, options) => orNothing(options.recorded[name]) ?? undefined,

@@ -4,16 +4,15 @@ import { keyText, type Manifest, parseKey } from '#operator/snapshot';
 import type { StoredResource } from '../stores/resources.ts';
 import type { WorkloadRuntime } from './runtime.ts';
 
-/** A reason why an endpoint cannot have its port now, with the remedy. */
 export interface PortProblem {
   text: string;
-  /** Another resource of the folder asks for the port, so it does not become free by itself. */
+  /** Set when another resource of the folder asks for the port, so it does not become free by itself. */
   isClaimed: boolean;
 }
 
 const textOf = ({ kind, metadata }: Manifest): string => keyText({ kind, ...metadata });
 
-/** Returns why a workload of this machine cannot have its `proxyPort`. Returns undefined if it can, and in a cluster. */
+/** Returns undefined if it can have its port, and in a cluster. */
 export async function findPortProblem(
   name: string,
   spec: StoredResource['spec'],

@@ -29,7 +29,7 @@ function* referencesIn(schema: unknown, value: unknown): Generator<{ kind: strin
       yield* referencesIn(mapping(properties)[key] ?? additionalProperties, entry);
 }
 
-/** Returns the Secrets of a pod template, which has no schema. */
+/** A pod template has no schema. */
 function pullSecretsIn(spec: Record<string, unknown>): { kind: string; name: string }[] {
   const listed = valueAt(spec, TEMPLATE_PULL_SECRETS);
   const names = Array.isArray(listed) ? listed.map((entry) => mapping(entry).name) : [];
@@ -46,7 +46,7 @@ function labelTouches(spec: Record<string, unknown>): Touch[] {
   }));
 }
 
-/** Returns the rights to all referenced objects, each once, as the admission policy of a cluster requires them. */
+/** Returns each permission once, as the admission policy of a cluster requires it. */
 export function referenceTouches(spec: Record<string, unknown>): Touch[] {
   const touches = [...referencesIn(SCHEMA, spec), ...pullSecretsIn(spec)].flatMap(({ kind, name }) => {
     const demand = DEMANDS[kind];

@@ -15,7 +15,6 @@ const HOST = '127.0.0.1';
 /** Number of restarts after which a program that ends again counts as broken. */
 const RESTARTS = 2;
 
-/** Returns the processes of this machine. */
 export function localRuntime(state: StateFolder): WorkloadRuntime {
   return {
     host: HOST,
@@ -30,10 +29,8 @@ export function localRuntime(state: StateFolder): WorkloadRuntime {
   };
 }
 
-/** Returns the program of a workload and the runtime of its own endpoint. */
 const childrenOf = (name: string): string[] => [backendChild(name), runtimeChildOf({ kind: 'MCPServer', name })];
 
-/** Returns the ports of this machine, for the workloads of one namespace. `manifests` returns the resources of all namespaces. */
 export function localPorts(state: StateFolder, namespace: string, manifests: () => readonly Manifest[]): MachinePorts {
   return {
     namespace,
@@ -57,7 +54,6 @@ function seenOf(workload: string, { processes }: LocalStatus): Seen {
   return { isRunning: own.some(({ state }) => state === 'running'), crashed: crashed?.lastEnd };
 }
 
-/** Returns the program's log, or that of the endpoint for a remote or stdio program. */
 function logsOf(state: StateFolder, name: string, options: LogOptions): Promise<AsyncIterable<string>> {
   const children = childrenOf(name);
   const pathOf = (child: string): string => join(state.logs, `${child}.log`);

@@ -10,7 +10,6 @@ interface Sources {
   runtime: Pick<WorkloadRuntime, 'look'>;
 }
 
-/** Reads the state of all workloads once. */
 export async function lookAtWorkloads({
   resources,
   runtime,
@@ -29,7 +28,6 @@ export async function lookAtWorkloads({
   };
 }
 
-/** Returns list entries of workloads with their state. */
 export async function summariesOf(found: readonly StoredResource[], sources: Sources): Promise<WorkloadSummary[]> {
   const stateOf = await lookAtWorkloads(sources);
   return found.map((resource) => renderSummary(resource, stateOf(resource)));

@@ -1,7 +1,6 @@
-/** Maximum characters of a line; a longer line is yielded in parts. */
+/** Characters; a longer line is yielded in parts. */
 export const LONGEST_LINE = 256 * 1024;
 
-/** Yields the lines of a text that arrives in pieces, each with its line break. */
 export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -14,10 +13,7 @@ export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest !== '') yield `${rest}\n`;
 }
 
-/**
- * Merges lines of several sources in the order of arrival; ends when all have ended. An error of one source is thrown after the earlier
- * lines of the others. Only one line of each source is buffered.
- */
+/** Merges in the order of arrival and buffers one line per source. Throws an error after the earlier lines of the others. */
 export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): AsyncGenerator<string, void, void> {
   const told: Told[] = [];
   // Each wait has a new promise. With a race over the sources, every line would stay referenced by the promise of a silent source.

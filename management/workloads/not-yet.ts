@@ -1,6 +1,5 @@
 import type { WorkloadState } from './workload-state.ts';
 
-/** Explains to users that a workload is not in the awaited state ("stopped"). */
 export function tellNotYet(
   name: string,
   awaited: string,

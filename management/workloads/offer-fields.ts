@@ -11,7 +11,6 @@ const referencesOf = (headers: Record<string, string>): Record<string, unknown> 
     ]),
   );
 
-/** Fields of the offered endpoint and its content. */
 export const OFFER_FIELDS: Fields<
   | 'host'
   | 'proxy_mode'

@@ -5,19 +5,16 @@ import { Problem } from '../problem.ts';
 import type { FieldOptions, Change, Fields } from './field.ts';
 import type { Spec } from './spec.ts';
 
-/** Profiles that exist on every platform. */
 const BUILT_IN: Record<string, PermissionProfileDocument> = {
   none: { name: 'none', network: { outbound: { insecure_allow_all: false } } },
   network: { name: 'network', network: { outbound: { insecure_allow_all: true } } },
 };
 
-/** Returns the permission profile of a workload; undefined when there is none. */
 export function profileOf({ permissionProfile }: Spec, { profile }: Pick<FieldOptions, 'profile'>) {
   if (permissionProfile?.type === 'configmap') return profile;
   return permissionProfile && BUILT_IN[permissionProfile.name];
 }
 
-/** Reports whether the workload is denied some addresses. */
 export function isIsolated(profile: PermissionProfileDocument | undefined): boolean {
   return profile !== undefined && profile.network?.outbound?.insecure_allow_all !== true;
 }
@@ -27,10 +24,9 @@ const NONE = { type: 'builtin', name: 'none' };
 
 const builtIn = (name: string): Change => ({ spec: { permissionProfile: { type: 'builtin', name } } });
 
-/** Key of a workload's own profile in its ConfigMap. */
 export const PROFILE_KEY = 'profile.json';
 
-/** Writes a custom profile to a ConfigMap of its own; a ConfigMap made by others stays unchanged. */
+/** Keeps a ConfigMap made by others unchanged. */
 function writeProfile(value: PermissionProfileDocument, workload: string): Change {
   if ((value.network?.inbound?.allow_host ?? []).length > 0)
     throw new Problem(
@@ -49,7 +45,6 @@ function writeProfile(value: PermissionProfileDocument, workload: string): Chang
   return { spec: { permissionProfile }, profile: value };
 }
 
-/** Fields of a workload's permissions. */
 export const PERMISSION_FIELDS: Fields<'permission_profile' | 'network_isolation'> = {
   permission_profile: {
     read: profileOf,

@@ -15,7 +15,6 @@ export class PermissionProfiles {
     this.#configMaps = configMaps;
   }
 
-  /** Returns the profile in a workload's ConfigMap. */
   async read({ name, spec }: Pick<StoredResource, 'name' | 'spec'>): Promise<ReadProfile> {
     const { permissionProfile } = readSpec(spec);
     if (permissionProfile?.type !== 'configmap') return { profile: undefined };
@@ -24,10 +23,7 @@ export class PermissionProfiles {
     return permissionProfile.name === nameOf(name) ? { profile, own: { version: found?.version } } : { profile };
   }
 
-  /**
-   * Writes a workload's own profile, if any, and then the resource that refers to it. After a failure, the former profile is restored,
-   * unless another writer changed it. @throws Problem `stale`: it is not the profile that was read
-   */
+  /** Restores the former profile after a failure, unless another writer changed it. @throws Problem `stale`: another profile than read */
   async with<T>(
     { name: workload, own }: Pick<ReadProfile, 'own'> & { name: string },
     profile: PermissionProfileDocument | undefined,
@@ -55,23 +51,21 @@ export class PermissionProfiles {
     );
   }
 
-  /** Writes the profile of a new workload. @throws Problem `stale`: the workload has a profile; `conflict` */
+  /** @throws Problem `stale`: the workload has a profile; `conflict` */
   async make(workload: string, profile: PermissionProfileDocument): Promise<void> {
     await this.#configMaps.put(nameOf(workload), textOf(profile), undefined);
   }
 
-  /** Returns the version of the workload's own profile; undefined when it has none. */
   async versionOf(workload: string): Promise<string | undefined> {
     return (await this.#configMaps.get(nameOf(workload)))?.version;
   }
 
-  /** Removes the workload's own profile if it still has this version. */
+  /** Removes the profile only if it still has this version. */
   async remove(workload: string, version: string): Promise<void> {
     await unlessStale(this.#configMaps.delete(nameOf(workload), version));
   }
 }
 
-/** A profile as it was read. */
 export interface ReadProfile {
   /** Undefined without a profile or with an invalid one; the status reports that. */
   profile: PermissionProfileDocument | undefined;
@@ -79,12 +73,11 @@ export interface ReadProfile {
   own?: { version: string | undefined } | undefined;
 }
 
-/** Returns the ConfigMap name of a workload's own profile. */
 const nameOf = (workload: string): string => `${workload}-permissions`;
 
 const textOf = (profile: PermissionProfileDocument) => ({ [PROFILE_KEY]: JSON.stringify(profile) });
 
-/** Ignores a conflict: the profile of another writer stays. */
+/** Keeps the profile of another writer. */
 async function unlessStale(writing: Promise<unknown>): Promise<void> {
   try {
     await writing;

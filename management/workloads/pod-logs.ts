@@ -4,9 +4,9 @@ import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod
 import { CallerQuota } from '../caller-quota.ts';
 import { releaseOnAbort } from '../release-on-abort.ts';
 
-/** Maximum number of pod logs read at once for all callers: each holds a connection to the API server. */
+/** All callers share this limit: each log holds a connection to the API server. */
 export const MOST_POD_LOGS = 128;
-/** Limit for one caller, and for one namespace, whose members could create many accounts. */
+/** One caller has this limit, and one namespace, whose members could create many accounts. */
 const POD_LOGS_OF_ONE = MOST_POD_LOGS / 2;
 
 export interface PodLog {
@@ -35,10 +35,7 @@ export class PodLogs {
     this.#api = api;
   }
 
-  /**
-   * Returns the pieces of each log, which count until the log ends or `signal` aborts. @throws Problem when too many logs are being read:
-   * `too_many_requests` by this caller, `unavailable` by all callers
-   */
+  /** Counts each log until it ends or `signal` aborts. @throws Problem `too_many_requests` (this caller), `unavailable` (all callers) */
   read(who: string, logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
     const { signal } = selection;
     const releases = this.#take(who, logs);
@@ -50,7 +47,7 @@ export class PodLogs {
     );
   }
 
-  /** Acquires all logs or none; each is released on its own. */
+  /** Takes all logs or none; each is released on its own. */
   #take(who: string, logs: readonly PodLog[]): (() => void)[] {
     const namespace = logs[0]?.place.namespace ?? '';
     this.#callers.check(who, logs.length);

@@ -37,7 +37,6 @@ function writeVolumes(texts: readonly string[], written: unknown): Record<string
   });
 }
 
-/** Fields of the program and its arguments. */
 export const PROGRAM_FIELDS: Fields<
   | 'image'
   | 'command'

@@ -2,7 +2,7 @@ import { ownValue } from '#operator/plan/own-value';
 import type { Read } from '#operator/plan/read-config-map-block';
 import type { StoredConfigMap } from '../stores/config-maps.ts';
 
-/** Returns the value of a ConfigMap key; undefined when it is missing or inactive, as the workload's status reports. */
+/** Returns undefined when the key is missing or inactive, as the workload's status reports. */
 export function readKey<T>(
   map: Pick<StoredConfigMap, 'data'> | undefined,
   key: string,

@@ -6,7 +6,7 @@ import type { StoredResource } from '../stores/resources.ts';
 import { readSpec, type Spec } from './spec.ts';
 import type { WorkloadState } from './workload-state.ts';
 
-/** Names the program, and a package that it runs, but no arguments, because arguments may be confidential. */
+/** Omits arguments, because they may be confidential. */
 function packageOf({ image, remoteUrl, command }: Spec): string {
   if (remoteUrl !== undefined) return '';
   if (command === undefined) return image ?? '';
@@ -15,7 +15,6 @@ function packageOf({ image, remoteUrl, command }: Spec): string {
   return /(^|\/)(npx|uvx)$/.test(program) && named !== undefined ? named : program;
 }
 
-/** Returns the port of a URL; undefined for stdio. */
 function portOf(url: string | undefined): number | undefined {
   const { port, protocol } = (url === undefined ? undefined : URL.parse(url)) ?? {};
   const usual = protocol === undefined ? undefined : USUAL_PORTS.get(protocol);
@@ -27,7 +26,6 @@ const USUAL_PORTS = new Map([
   ['https:', 443],
 ]);
 
-/** Returns the port of the workload's own endpoint, from its spec or its status; undefined while it has none. */
 export function ownPortOf({ spec: written, status }: Pick<StoredResource, 'spec' | 'status'>): number | undefined {
   const spec = readSpec(written);
   // Until the resource is ready, its status may describe only the program.
@@ -35,12 +33,10 @@ export function ownPortOf({ spec: written, status }: Pick<StoredResource, 'spec'
   return hasOwnEndpoint(spec) ? (spec.proxyPort ?? given) : undefined;
 }
 
-/** Returns since when a resource is ready. */
 function readySince({ status }: StoredResource): string | undefined {
   return status?.conditions.find(({ type, status: holds }) => type === 'Ready' && holds === 'True')?.lastTransitionTime;
 }
 
-/** Returns a workload as a list entry. */
 export function renderSummary(resource: StoredResource, { status, context }: WorkloadState): WorkloadSummary {
   const spec = readSpec(resource.spec);
   const url = resource.status?.url;
@@ -64,7 +60,6 @@ export function renderSummary(resource: StoredResource, { status, context }: Wor
   };
 }
 
-/** Returns the result of a change. */
 export function renderChanged(resource: StoredResource): z.input<typeof WorkloadChanged> {
   return { name: resource.name, port: ownPortOf(resource) ?? 0 };
 }

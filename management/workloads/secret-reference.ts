@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts';
 /** Returns `<secret>/<key>`, as in records. */
 export const referenceText = ({ name, key }: SecretKeyRef): string => `${name}/${key}`;
 
-/** Parses a reference. @throws Problem `inline_secret` for any other text, which the message never repeats */
+/** @throws Problem `inline_secret` for any other text, which the message never repeats */
 export function readReference(text: string, field: string): SecretKeyRef {
   const [name, key, ...more] = text.split('/');
   const { data } = SecretKeyRef.safeParse({ name, key });

@@ -5,21 +5,17 @@ import type { Edited } from './detail.ts';
 /** Annotation, below the API group; a new timestamp restarts the whole workload. */
 const RESTARTED_AT = 'restarted-at';
 
-/** Returns a workload that stops and keeps its settings. */
 export function stopped({ spec, annotations }: StoredResource): Edited {
   return { annotations, spec: spec.suspend === true ? spec : { ...spec, suspend: true } };
 }
 
-/** Returns a workload that runs. A stop followed by a start leaves the resource unchanged. */
+/** Undoes a stop: the resource is then unchanged. */
 export function started({ spec, annotations }: StoredResource): Edited {
   const { suspend, ...rest } = spec;
   return { annotations, spec: suspend === true ? rest : spec };
 }
 
-/**
- * Returns a workload that restarts at a time (RFC 3339) unless it already has a later one; a stopped workload starts. `apiGroup`: group of
- * a new annotation.
- */
+/** Keeps a restart later than `at` (RFC 3339). A stopped workload starts. `apiGroup` is the group of a new annotation. */
 export function restarted(resource: StoredResource, at: string, apiGroup: string): Edited {
   const { spec, annotations } = started(resource);
   const former = Object.keys(annotations).find((name) => name.endsWith(`/${RESTARTED_AT}`));
@@ -28,7 +24,6 @@ export function restarted(resource: StoredResource, at: string, apiGroup: string
   return { spec, annotations: last >= at ? annotations : { ...annotations, [name]: at } };
 }
 
-/** Reports whether a requested restart has not been carried out yet. */
 export function isRestarting({ annotations, status }: StoredResource): boolean {
   const at = restartOf(annotations);
   return at !== '' && status?.restartedAt !== at;

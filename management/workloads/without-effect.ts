@@ -11,14 +11,13 @@ import { orNothing, readSpec, type Spec } from './spec.ts';
 
 type Found = Pick<Place, 'hasPaths' | 'profile'>;
 
-/** Reports whether a local engine can enforce the profile: it gives a container the whole network, or none. */
+/** A local engine gives a container the whole network, or none. */
 function isLimited(profile: Found['profile']): boolean {
   const { outbound, mode } = profile?.network ?? {};
   const named = [...(outbound?.allow_host ?? []), ...(outbound?.allow_port ?? [])];
   return mode !== 'none' && outbound?.insecure_allow_all !== true && named.length > 0;
 }
 
-/** Returns why the network limits of the profile cannot be enforced; undefined when they can, or there are none. */
 function unenforced(spec: Spec, { hasPaths, profile }: Found): string | undefined {
   const wanted = profileOf(spec, { profile });
   const { outbound, mode } = wanted?.network ?? {};
@@ -72,7 +71,7 @@ function ofEngine(spec: Spec, { hasPaths }: Found): string[] {
     .map(([field]) => `${field}: no container engine of one machine runs it`);
 }
 
-/** Returns container settings (volumes, folders, privileges) that do not apply to a local process. */
+/** Names volumes, folders and privileges, which do not apply to a local process. */
 function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
   if (!hasPaths || !spec.command) return [];
   const { read, write, privileged } = profileOf(spec, { profile }) ?? {};
@@ -87,7 +86,7 @@ function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
     .map(([field]) => `${field}: a command runs as a process of this machine: use an image`);
 }
 
-/** Returns settings of a program beside `remoteUrl`, and a port beside transport stdio. */
+/** Settings beside `remoteUrl`, and a port beside transport stdio. */
 function ofProgram(spec: Spec): string[] {
   const { args, env, secrets, volumes, mcpPort, remoteUrl } = spec;
   const port = { target_port: mcpPort };
@@ -101,7 +100,6 @@ function ofProgram(spec: Spec): string[] {
 
 const SAID = 'accepted, without effect here: ';
 
-/** Returns the accepted settings of a workload that have no effect here, one line each. */
 export function withoutEffect(resource: Pick<StoredResource, 'spec' | 'annotations'>, found: Found): string[] {
   const spec = readSpec(resource.spec);
   const why = unenforced(spec, found);
@@ -115,10 +113,9 @@ export function withoutEffect(resource: Pick<StoredResource, 'spec' | 'annotatio
   ].map((line) => SAID + line);
 }
 
-/** Fields that affect isolation. */
 const ISOLATING = ['permissionProfile', 'command', 'remoteUrl', 'image'] as const;
 
-/** Rejects a change that adds isolation which nothing enforces. @throws Problem `bad_request` */
+/** @throws Problem `bad_request` for added isolation that nothing enforces */
 export function checkIsolation(edited: Edited, before: StoredResource, found: Found): void {
   const isChanged = ISOLATING.some((field) => !sameValue(edited.spec[field], before.spec[field]));
   if (!isChanged && edited.profile === undefined) return;

@@ -9,12 +9,10 @@ import { PermissionProfiles } from './permission-profiles.ts';
 import type { WorkloadRuntime } from './runtime.ts';
 import { Workloads } from './workloads.ts';
 
-/** Location of one namespace's workloads, and their runtime. */
 interface WorkloadPlace {
   resources: Resources;
   configMaps: ConfigMaps;
   runtime: WorkloadRuntime;
-  /** Records of background work. */
   records: RecordStore;
   now: () => number;
   onFailure: (text: string) => void;
@@ -24,7 +22,7 @@ export type WorkloadServices = Pick<Services, 'workloads' | 'runConfigurations' 
   close(): Promise<void>;
 };
 
-/** Returns the workload services of one namespace. One instance per process, because it serializes changes. */
+/** One instance per process, because it serializes changes. */
 export function workloadServices({ records, now, onFailure, configMaps, ...place }: WorkloadPlace): WorkloadServices {
   const profiles = new PermissionProfiles(configMaps);
   const workloads = new Workloads({ ...place, profiles });

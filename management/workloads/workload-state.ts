@@ -5,18 +5,14 @@ import type { StoredResource } from '../stores/resources.ts';
 import type { Seen } from './runtime.ts';
 import { isRestarting } from './stop-and-start.ts';
 
-/** State of a workload, with the reason. */
 export interface WorkloadState {
   status: WorkloadStatus;
   /** Explanation and remedy; empty when there is nothing to report. */
   context: string;
 }
 
-/** Facts about a workload besides its resource. */
 export interface Sightings {
-  /** State of its own processes or pods; undefined when it is unknown. */
   seen: Seen | undefined;
-  /** State of the workload in the servers that offer it. */
   backends: readonly BackendSummary[];
 }
 
@@ -25,7 +21,7 @@ const state = (status: WorkloadStatus, context = ''): WorkloadState => ({ status
 const conditionOf = ({ conditions }: Status, type: string) =>
   conditions.find((condition) => condition.type === type && condition.status === 'True');
 
-/** Maps the phases reported by servers. The best of several servers counts, because the workload is reachable there. */
+/** The best of several servers counts, because the workload is reachable there. */
 const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
   Ready: 'running',
   Degraded: 'unhealthy',
@@ -36,7 +32,7 @@ const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
 };
 const BEST: readonly WorkloadStatus[] = ['running', 'unauthenticated', 'unhealthy', 'starting', 'error', 'stopped'];
 
-/** Returns the state of one backend. `mayStart`: its program runs here. Such a program counts as starting until its tools are listed. */
+/** `mayStart` means that its program runs here; it counts as starting until its tools are listed. */
 function stateSeen({ name, phase, message, loginUrl, tools }: BackendSummary, mayStart: boolean): WorkloadState {
   if (phase === 'Ready') return state('running');
   if (phase === 'Unavailable' && mayStart && tools === undefined && loginUrl === undefined)
@@ -54,7 +50,7 @@ function seenState(backends: readonly BackendSummary[], mayStart: boolean): Work
 
 const NOT_LOOKED_AT = 'It has not been looked at yet: wait, or see that the operator runs and watches its namespace.';
 
-/** Returns the state of a workload. Requested changes come first, then obstacles to them, then observations. */
+/** Prefers requested changes to obstacles to them, then observations. */
 export function workloadState(resource: StoredResource, sightings: Sightings): WorkloadState {
   const { spec, status, isBeingDeleted } = resource;
   const { seen, backends } = sightings;
@@ -90,13 +86,12 @@ function reportedState(status: Status, seen: Seen | undefined, reported: Reporte
   return isStdio && seen?.isRunning === false ? state('unknown', NOBODY_RUNS_IT) : phaseState(status, ready);
 }
 
-/** Returns the state during a restart. Former observations describe the old processes, except obstacles to the restart. */
+/** Former observations describe the old processes, except obstacles to the restart. */
 function restarting({ conditions }: Status): WorkloadState {
   const said = conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message;
   return state('starting', ['It is being started anew.', said].filter((text) => text !== undefined).join(' '));
 }
 
-/** Returns the most severe obstacle to running. */
 function hindrance(status: Status, crashed: string | undefined, ready: string | undefined): WorkloadState | undefined {
   const stalled = conditionOf(status, 'Stalled');
   if (stalled) return state('error', stalled.message);
@@ -112,5 +107,5 @@ function hindrance(status: Status, crashed: string | undefined, ready: string | 
 const phaseState = ({ phase }: Status, message = ''): WorkloadState =>
   phase === 'Degraded' ? state('unhealthy', message) : state('running');
 
-/** Statuses of running workloads, which the list returns without `all`. */
+/** The list returns workloads with these statuses without `all`. */
 export const RUNNING: ReadonlySet<WorkloadStatus> = new Set(['running', 'unhealthy', 'unauthenticated']);

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import type { StoredResource } from '../stores/resources.ts';
 import type { ReadProfile } from './permission-profiles.ts';
 
-/** A workload as it was read. */
 export interface Read extends ReadProfile {
   resource: StoredResource;
 }
 
-/** Returns the version of a whole record, including the profile, which is in a separate object. */
+/** Includes the profile, which is in a separate object. */
 export function versionOf({ resource: { version }, profile }: Pick<Read, 'resource' | 'profile'>): string {
   if (!profile) return version;
   return createHash('sha256')

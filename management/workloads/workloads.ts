@@ -30,41 +30,37 @@ interface WorkloadsOptions {
   runtime: WorkloadRuntime;
 }
 
-/** A workload with its state. */
 export interface LookedAt {
   resource: StoredResource;
   state: WorkloadState;
 }
 
-/** A new workload, with the verification result of its image signatures. */
 export type CheckedWorkload = Omit<NewWorkload, 'registry_entry' | 'name'> & {
   name: string;
   checked?: CheckedImage | undefined;
 };
 
-/** Rejects invalid changes and rights that the caller may not pass on; runs before any write. @throws Problem */
+/** Runs before any write; covers rights that the caller may not pass on. @throws Problem */
 export type Check = (wanted: Edited, before: StoredResource, place: Place) => Promise<void>;
 
 const SERVER = 'MCPServer';
-/** Changes of one workload that run or wait. */
 const CHANGES_PER_WORKLOAD = 500;
 
-/** The MCPServers of one namespace, as workloads. One instance per process. */
+/** One instance per process. */
 export class Workloads {
   readonly #in: WorkloadsOptions;
-  /** Serialises the changes of each workload in this process, so that what a change reads is current when it writes. */
+  /** The state that a change reads must be current when it writes. */
   readonly #changes = new Semaphore({ perKey: 1, queuePerKey: CHANGES_PER_WORKLOAD - 1 });
 
   constructor(options: WorkloadsOptions) {
     this.#in = options;
   }
 
-  /** Returns the API group of the resources. */
   get apiGroup(): string {
     return this.#in.runtime.apiGroup;
   }
 
-  /** Returns the running workloads by name; with `all`, every workload. @throws Problem `not_found`: no such group */
+  /** Lists running workloads by name; with `all`, every one. @throws Problem `not_found`: no such group */
   async list({ all, group }: { all: boolean; group?: string | undefined }): Promise<WorkloadSummary[]> {
     if (group !== undefined) await this.checkGroup(group, 'not_found');
     const found = (await this.#in.resources.list(SERVER)).filter(
@@ -74,7 +70,7 @@ export class Workloads {
     return summaries.filter(({ status }) => all || RUNNING.has(status));
   }
 
-  /** Returns the record with the version of its spec. @throws Problem `not_found` */
+  /** Returns the version of the spec, too. @throws Problem `not_found` */
   async get(name: string): Promise<{ detail: WorkloadDetail; version: string }> {
     const read = await this.#read(name);
     return { detail: renderDetail(read.resource, this.#placeOf(read)), version: versionOf(read) };
@@ -89,13 +85,12 @@ export class Workloads {
     return { name, status, status_context: context, conditions: resource.status?.conditions ?? [], ...warnings };
   }
 
-  /** Returns the accepted settings that have no effect here; no member without such settings. */
   warningsOf(read: Read): { warnings?: string[] } {
     const warnings = withoutEffect(read.resource, this.#placeOf(read));
     return warnings.length === 0 ? {} : { warnings };
   }
 
-  /** Returns why the endpoint of a workload cannot have its port now. Returns undefined if it can, and in a cluster. */
+  /** Returns undefined if it can have its port, and in a cluster. */
   portProblem(name: string, spec: StoredResource['spec']): Promise<PortProblem | undefined> {
     return findPortProblem(name, spec, this.#in.runtime);
   }
@@ -113,12 +108,10 @@ export class Workloads {
     return resource;
   }
 
-  /** Returns all workloads by name. */
   all(): Promise<StoredResource[]> {
     return this.#in.resources.list(SERVER);
   }
 
-  /** Reads the state of all workloads once. The result returns undefined for an unknown name. */
   async look(): Promise<(name: string) => LookedAt | undefined> {
     const [resources, stateOf] = await Promise.all([this.all(), lookAtWorkloads(this.#in)]);
     const known = new Map(resources.map((resource) => [resource.name, { resource, state: stateOf(resource) }]));
@@ -158,8 +151,8 @@ export class Workloads {
   }
 
   /**
-   * Applies `how` to the current resource. Without an expected version, a concurrent change causes a retry. `how` returns the resource
-   * itself for no change. @throws Problem `not_found`, `stale`, `busy`, `conflict`, and what `how` throws
+   * Retries without an expected version. `how` may return the resource itself.
+   * @throws Problem `not_found`, `stale`, `busy`, `conflict`
    */
   change(
     name: string,
@@ -184,7 +177,7 @@ export class Workloads {
     }
   }
 
-  /** Deletes a workload with its own permission profile. @throws Problem `not_found`, `stale` */
+  /** Deletes its permission profile, too. @throws Problem `not_found`, `stale` */
   async delete(name: string, expected?: Expected): Promise<void> {
     await this.#exclusive(name, async () => {
       const read = await this.#read(name);
@@ -198,10 +191,7 @@ export class Workloads {
     });
   }
 
-  /**
-   * Deletes a workload if `isMeant` accepts it, and if it was neither changed nor created again since the read. @throws Problem
-   * `not_found`, `stale`
-   */
+  /** Spares a workload that was changed or created again since the read. @throws Problem `not_found`, `stale` */
   async deleteMeant(name: string, isMeant: (resource: StoredResource) => boolean): Promise<void> {
     await this.#exclusive(name, async () => {
       const resource = await this.found(name);
@@ -212,10 +202,7 @@ export class Workloads {
     });
   }
 
-  /**
-   * Removes the remains of a deleted workload. A new workload's profile is written after its resource, so a profile read before the
-   * resource was found missing belongs to the former one.
-   */
+  /** A new profile is written after its resource, so one read before the resource was missing belongs to the former workload. */
   async removeRest(name: string): Promise<void> {
     const rest = await this.#in.profiles.versionOf(name);
     if (rest === undefined) return;
@@ -223,9 +210,7 @@ export class Workloads {
     if (live === undefined || live.isBeingDeleted === true) await this.#in.profiles.remove(name, rest);
   }
 
-  /**
-   * Creates the workload before its profile, so that only one of several concurrent creators writes. The workload waits for its profile.
-   */
+  /** Creates the workload first, so that one of several concurrent creators writes. The workload waits for its profile. */
   async #make(empty: StoredResource, { profile, ...edited }: Edited): Promise<Read> {
     if (profile) await this.removeRest(empty.name);
     const resource = await this.#in.resources.create({ ...empty, ...edited });
@@ -240,7 +225,7 @@ export class Workloads {
     return { resource, profile };
   }
 
-  /** Removes a new workload, unless it is already in use. */
+  /** Removes nothing that is already in use. */
   async #takeBack(resource: StoredResource): Promise<void> {
     const meant = { expected: [resource.version], identity: identityOf(resource) };
     await this.#in.resources.delete(SERVER, resource.name, meant).catch((problem: unknown) => {
@@ -256,7 +241,7 @@ export class Workloads {
     return { resource: changed, profile: wanted ?? profile };
   }
 
-  /** Replaces the resource. After a lost answer, it reads the current state before it reports a failure. */
+  /** Reads the current state after a lost answer before it reports a failure. */
   async #replace(wanted: StoredResource, options: WriteOptions): Promise<StoredResource> {
     try {
       return await this.#in.resources.replace(wanted, { ...options, expected: [wanted.version] });

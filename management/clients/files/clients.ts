@@ -1,15 +1,12 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Home folder of a user, with the environment that locates configuration files. */
 export interface Home {
   platform: NodeJS.Platform;
-  /** Home directory. */
   path: string;
   environment: NodeJS.ProcessEnv;
 }
 
-/** Returns the home folder of the user who started this program. */
 export function homeOf(environment: NodeJS.ProcessEnv): Home {
   return { platform: process.platform, path: environment.HOME ?? homedir(), environment };
 }
@@ -17,7 +14,6 @@ export function homeOf(environment: NodeJS.ProcessEnv): Home {
 /** Format of a configuration file. `jsonc`: JSON with comments and trailing commas. */
 export type Format = 'json' | 'jsonc' | 'toml' | 'yaml';
 
-/** MCP client: location and format of its list of servers, and the folders of its skills. */
 export interface McpClient {
   id: string;
   name: string;
@@ -26,7 +22,6 @@ export interface McpClient {
   /** Table with an entry for each server, by name. */
   table: string;
   entry: (name: string, url: string) => Record<string, unknown>;
-  /** Field of the entry that holds the URL. */
   url: string;
   /** Command of the client itself with the same effect. */
   command?: (name: string, url: string) => string;
@@ -34,7 +29,6 @@ export interface McpClient {
   after: string;
   /** Folders in which it looks for skills, each in a subfolder of its name. */
   skills: {
-    /** For all projects of the user. */
     user: (home: Home) => string;
     /** Below the root of a project. */
     project: string;
@@ -54,7 +48,6 @@ function xdgFolder({ path, environment }: Home): string {
 
 const codexFolder = ({ path, environment }: Home) => environment.CODEX_HOME ?? join(path, '.codex');
 
-/** Skills of several clients. */
 const SHARED_SKILLS = '.agents/skills';
 
 const typedHttp = (_name: string, url: string) => ({ type: 'http', url });

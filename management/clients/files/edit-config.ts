@@ -13,7 +13,6 @@ import { jsonEditor } from './edit-json.ts';
 import { tomlEditor } from './edit-toml.ts';
 import { yamlEditor } from './edit-yaml.ts';
 
-/** Editor of each format. */
 export const EDITORS: Record<Format, Editor> = {
   json: jsonEditor(false),
   jsonc: jsonEditor(true),
@@ -29,10 +28,7 @@ export function entryIn(text: string, format: Format, table: string, name: strin
   return entry === undefined ? undefined : tableOf(entry, `${table}.${name}`);
 }
 
-/**
- * Returns the text with this entry and no other change.
- * @throws UnreadableConfig, also if the result differs from the intended values
- */
+/** Makes no other change. @throws UnreadableConfig, also if the result differs from the intended values */
 export function putEntry(text: string, format: Format, table: string, name: string, entry: Values): string {
   const editor = EDITORS[format];
   return edit(text, editor, {
@@ -42,7 +38,7 @@ export function putEntry(text: string, format: Format, table: string, name: stri
   });
 }
 
-/** Returns the text without this entry and with no other change. @throws UnreadableConfig as `putEntry` */
+/** @throws UnreadableConfig as `putEntry` */
 export function dropEntry(text: string, format: Format, table: string, name: string): string {
   if (entryIn(text, format, table, name) === undefined) return text;
   const editor = EDITORS[format];
@@ -56,7 +52,6 @@ export function dropEntry(text: string, format: Format, table: string, name: str
 interface Edit {
   table: string;
   change: (text: string) => string;
-  /** Returns the expected values after the change. An empty table equals a missing one. */
   wanted: (values: Values) => Values;
 }
 

@@ -11,7 +11,7 @@ import {
 } from 'jsonc-parser';
 import { type Editor, lineEndOf, tableOf, UnreadableConfig, type Values } from './config-editor.ts';
 
-/** Returns the line of an offset, counted from 1. */
+/** Counts from 1. */
 function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }
@@ -25,7 +25,6 @@ function readJson(text: string, comments: boolean): Values {
   return tableOf(value, 'the file');
 }
 
-/** Returns the indentation and line ending of the file. */
 function formattingOf(text: string) {
   const [, space = '  '] = /^([ \t]+)\S/m.exec(text) ?? [];
   return {
@@ -46,7 +45,6 @@ function putJson(text: string, table: string, name: string, entry: Values): stri
   return applyEdits(before, edits);
 }
 
-/** Removes an entry, and its table if that is empty and has no comment. */
 function dropJson(text: string, table: string, name: string): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   const inside = root && findNodeAtLocation(root, [table]);
@@ -92,7 +90,7 @@ function cutLine(before: string, after: string): string {
   return isEmpty ? above + after.slice(rest.length) : before + after;
 }
 
-/** Returns the editor for JSON; `comments` allows comments and trailing commas. */
+/** Allows comments and trailing commas if `comments` is set. */
 export const jsonEditor = (comments: boolean): Editor => ({
   read: (text) => readJson(text, comments),
   put: putJson,

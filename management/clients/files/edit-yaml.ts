@@ -33,7 +33,6 @@ const print = (table: string, name: string, entry: Values): string =>
 interface Place {
   from: number;
   to: number;
-  /** Indentation of each line. */
   indent: string;
 }
 
@@ -77,7 +76,6 @@ function insert(text: string, table: string, name: string, entry: Values): strin
   return join(text.slice(0, start) + text.slice(end, to), indented(lines, '  '), text.slice(to));
 }
 
-/** Returns the end of a table with the indentation of its members. */
 function lastLine(text: string, { items: [first] }: YAMLMap, end: number): Place | undefined {
   const [start] = (isScalar(first?.key) ? first.key.range : undefined) ?? [];
   if (start === undefined) return undefined;
@@ -85,14 +83,12 @@ function lastLine(text: string, { items: [first] }: YAMLMap, end: number): Place
   return indent.trim() === '' ? { from: end, to: end, indent } : undefined;
 }
 
-/** Joins lines between two parts of a text, with the line ending of the text. */
 function join(before: string, lines: string, after: string): string {
   const eol = lineEndOf(before + after);
   const gap = before === '' || before.endsWith('\n') ? '' : eol;
   return `${before}${gap}${lines.replaceAll('\n', eol)}${eol}${after}`;
 }
 
-/** Removes the lines of the entry; undefined as `insert`. */
 function cut(text: string, table: string, name: string): string | undefined {
   const root = documentOf(text, 'failsafe').contents;
   const found = isMap(root) ? linesOf(text, root, table) : undefined;
@@ -118,7 +114,6 @@ function rewrite(text: string, change: (document: ReturnType<typeof documentOf>)
   return document.toString({ lineWidth: 0 }).replaceAll('\n', lineEndOf(text));
 }
 
-/** Compares scalars as written. */
 const holds = (wanted: Values, table: string) => (text: string) =>
   sameValues(withoutEmpty(exact(text, table), table), wanted);
 

@@ -29,10 +29,7 @@ function targetOf(file: string): string {
   return checked(file, realpathSync(file));
 }
 
-/**
- * Verifies that the target is a regular file of this user, as this process may run as another user.
- * @throws ForeignFile
- */
+/** The file must be a regular one of this user, as this process may run as another user. @throws ForeignFile */
 function checked(file: string, target: string): string {
   const entry = statSync(target);
   const shown = file === target ? file : `${file} (${target})`;
@@ -44,16 +41,12 @@ function checked(file: string, target: string): string {
   return target;
 }
 
-/** Returns the text of a client's file; undefined if it does not exist. @throws ForeignFile */
+/** Returns undefined if the file does not exist. @throws ForeignFile */
 export function readClientFile(file: string): string | undefined {
   return readIfThere(targetOf(file));
 }
 
-/**
- * Changes a file of another program atomically, and only if that program did not change it meanwhile. Keeps the
- * previous content as backup, the mode and links. `change` receives the previous backup.
- * @throws ForeignFile
- */
+/** Replaces the file only if its program did not change it meanwhile. Keeps backup, mode and links. @throws ForeignFile */
 export function changeFile(file: string, change: (text: string, backup: string | undefined) => string): Written {
   const target = targetOf(file);
   mkdirSync(dirname(target), { recursive: true });
@@ -70,7 +63,6 @@ export function changeFile(file: string, change: (text: string, backup: string |
 
 const backupOf = (target: string): string => `${target}.vmcp-backup`;
 
-/** Returns the previous backup if it is a regular file. */
 function readBackup(target: string): string | undefined {
   const entry = lstatSync(backupOf(target), { throwIfNoEntry: false });
   return entry?.isFile() === true && entry.size <= LONGEST_FILE ? readIfThere(backupOf(target)) : undefined;

@@ -20,7 +20,7 @@ function authenticationIn({ oidc_config: oidc }: Partial<RunConfiguration>): obj
   return oidc ? { type: 'oidc', issuer: oidc.issuer, audience: oidc.audience } : { type: 'anonymous' };
 }
 
-/** Returns the steps that a request to the workload passes, in order (docs/internals/lifecycle.md), without secrets. */
+/** Follows the order in docs/internals/lifecycle.md; names no secrets. */
 export function listMiddleware(
   spec: Spec,
   config: Partial<RunConfiguration>,

@@ -81,7 +81,7 @@ function renderStorage({ type, redis }: Config['storage']): Storage {
   return { type, redis_config: config ?? {} };
 }
 
-/** Renders the authorization server of a single workload. `audience`: URL of the endpoint that its tokens are for. */
+/** `audience` is the URL of the endpoint that its tokens are for. */
 export function renderAuthServer(config: Config, audience: string | undefined): RunAuthServer {
   const [signing, ...fallback] = refs(config.signingKeySecretRefs) ?? [];
   const { accessTokenLifespan, refreshTokenLifespan, authCodeLifespan } = config.tokenLifespans;

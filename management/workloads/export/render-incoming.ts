@@ -7,7 +7,6 @@ import { orNothing, present, type Spec } from '../spec.ts';
 type Webhook = NonNullable<RunConfiguration['validating_webhooks']>[number];
 type Written = NonNullable<NonNullable<Spec['webhooks']>['validating']>[number];
 
-/** `configmap:<name>/<key>` */
 export const configMapText = ({ name, key }: { name: string; key?: string | undefined }): string =>
   `configmap:${name}/${key ?? ''}`;
 
@@ -32,11 +31,10 @@ function renderWebhook({ name, url, timeout, failurePolicy, hmacSecretRef, tls }
   };
 }
 
-/** Returns the endpoint URL that the spec gives for clients, if any. */
 export const resourceUrlOf = ({ oidcConfig, oidcConfigRef }: Spec): string | undefined =>
   oidcConfig?.resourceUrl ?? oidcConfigRef?.resourceUrl;
 
-/** Returns the issuer. `shared`: content of the referenced MCPOIDCConfig or ConfigMap. */
+/** `shared` is the content of the referenced MCPOIDCConfig or ConfigMap. */
 function issuerOf({ oidcConfig, oidcConfigRef }: Spec, shared: Issuer | undefined): Issuer | undefined {
   if (oidcConfig) return oidcConfig.inline ?? oidcConfig.kubernetes ?? shared ?? {};
   return oidcConfigRef && { ...shared, audience: oidcConfigRef.audience, scopes: oidcConfigRef.scopes };
@@ -62,10 +60,8 @@ function renderOidc(spec: Spec, shared: Issuer | undefined) {
 }
 
 type Inline = NonNullable<NonNullable<Spec['oidcConfig']>['inline']>;
-/** Fields of an issuer, from any definition. */
 export type Issuer = { [K in keyof Inline]?: Inline[K] | undefined };
 
-/** Renders authentication, authorization, audit and telemetry. */
 export function renderIncoming(spec: Spec, shared: Issuer | undefined): Partial<RunConfiguration> {
   const { authzConfig, audit, telemetry, webhooks } = spec;
   const policies = authzConfig?.configMap;

@@ -7,7 +7,6 @@ import { referenceText } from '../secret-reference.ts';
 import { present, type Spec } from '../spec.ts';
 import { renderAuthServer } from './render-auth-server.ts';
 
-/** Credential of a workload at its backend. */
 export type Credential = z.output<typeof MCPExternalAuthConfigSpec>;
 
 function renderExchange({ tokenExchange }: Credential) {
@@ -53,7 +52,7 @@ function renderSwap({ upstreamInject, embeddedAuthServer }: Credential) {
   });
 }
 
-/** Returns the session store records of a login; a fixed token and a given client have none. */
+/** Skips a fixed token and a given client, which have no records. */
 function cachedRecords({ remoteUrl: url, remoteAuth: auth }: Spec) {
   if (!auth || url === undefined || auth.bearerTokenSecretRef) return {};
   const { issuer, authorizeUrl: authorize_url, tokenUrl: token_url, clientId: client_id, resource } = auth;
@@ -84,7 +83,6 @@ function renderRemote(spec: Spec, skipBrowser: boolean | undefined) {
   });
 }
 
-/** Renders how requests reach the workload, and its own authorization server. */
 export function renderOutgoing(
   spec: Spec,
   credential: Credential | undefined,

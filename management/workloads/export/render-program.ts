@@ -6,13 +6,9 @@ import type { WorkloadDetail } from '../../records/workload.ts';
 import { mapping, orNothing, present, type Spec } from '../spec.ts';
 import { caBundleText, configMapText } from './render-incoming.ts';
 
-/** Addresses of a workload. */
 export interface RenderOptions {
-  /** Address on which its own endpoint listens. */
   host: string;
-  /** Port of the endpoint; undefined while it has none. */
   port: number | undefined;
-  /** Host of its program. */
   targetHost: string;
 }
 
@@ -23,7 +19,6 @@ function profileText({ permissionProfile: profile }: Spec): string | undefined {
 const secretTexts = ({ secrets = [] }: WorkloadDetail): string[] =>
   secrets.map(({ name, target }) => `${name},target=${target ?? name.split('/')[1] ?? ''}`);
 
-/** Returns the labels of its pods in a cluster. */
 function labelsOf({ podTemplateSpec }: Spec): Record<string, string> | undefined {
   const labels = mapping(mapping(mapping(podTemplateSpec).metadata).labels);
   return orNothing(Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])));
@@ -32,7 +27,6 @@ function labelsOf({ podTemplateSpec }: Spec): Record<string, string> | undefined
 type Storage = NonNullable<Spec['sessionStorage']>;
 type Redis = NonNullable<Storage['redis']>;
 
-/** Returns the address of one Redis, or of the Sentinels that name it. */
 const addressOf = ({ addr, sentinelConfig }: Redis): string | undefined =>
   addr ?? (sentinelConfig && sentinelAddresses(sentinelConfig).join(','));
 
@@ -51,7 +45,6 @@ function sharedSessions({ address, db, keyPrefix, redis }: Storage) {
 const scaling = ({ backendReplicas, sessionStorage }: Spec) =>
   present({ backend_replicas: backendReplicas, session_redis: sessionStorage && sharedSessions(sessionStorage) });
 
-/** Renders the program, its location and what it offers. `detail`: the same workload as a record. */
 export function renderProgram(spec: Spec, detail: WorkloadDetail, where: RenderOptions): Partial<RunConfiguration> {
   const { name = '' } = detail;
   const isRemote = spec.remoteUrl !== undefined;

@@ -33,7 +33,7 @@ export class RunConfigurations {
     this.#in = sources;
   }
 
-  /** Returns every setting of a workload; secrets are references. @throws Problem `not_found` */
+  /** Secrets are references. @throws Problem `not_found` */
   async render(name: string): Promise<RunConfiguration> {
     const { workloads, profiles, runtime } = this.#in;
     const resource = await workloads.found(name);
@@ -65,7 +65,6 @@ export class RunConfigurations {
     return spec?.inline ?? spec?.kubernetesServiceAccount;
   }
 
-  /** Returns the referenced spec if it can be read; the status reports what is wrong with it. */
   async #specOf<S extends z.ZodType>(
     kind: StoredResource['kind'],
     name: string | undefined,
