@@ -5,8 +5,7 @@ import { FIELD_LIST, readFieldList, renderFieldList } from './generate/field-lis
 import { generatedFiles, GENERATED_FOLDERS, WRITTEN_ELSEWHERE } from './generate/generated-files.ts';
 import { DEFAULT_API_GROUP } from './kinds/kind-names.ts';
 
-// Writes all files generated from the schemas: the CRDs, the chart's copy of them, the schema of the run configuration and the reference.
-// `--api-group` sets the group of the CRDs.
+// Writes the CRDs, the chart's copy, the run configuration's schema and the reference. `--api-group` sets the group of the CRDs.
 
 const { values } = parseArgs({ options: { 'api-group': { type: 'string', default: DEFAULT_API_GROUP } } });
 const root = join(import.meta.dirname, '..');

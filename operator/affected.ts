@@ -10,7 +10,6 @@ class Keys {
   constructor(namespace: string) {
     this.#namespace = namespace;
   }
-  /** Adds a key. Returns whether it is new. */
   add(kind: ResourceKey['kind'], name: string): boolean {
     const key = { kind, namespace: this.#namespace, name };
     if (this.#found.has(keyText(key))) return false;
@@ -90,10 +89,7 @@ function addAdmitting(server: string, snapshot: Snapshot, keys: Keys): void {
   for (const name of known) if (!joined.has(name)) keys.add('MCPServer', name);
 }
 
-/**
- * Adds the programs that the local runtime of a server has to restart; it reports completed restarts. In a cluster, the programs have pods
- * of their own.
- */
+/** Adds the programs that the local runtime of a server has to restart. In a cluster, the programs have pods of their own. */
 function addRestarting({ platform, mcpServers }: Snapshot, keys: Keys): void {
   if (platform.mode !== 'local') return;
   for (const manifest of Object.values(mcpServers))

@@ -1,7 +1,6 @@
 import { request } from 'node:http';
 import { NO_ANSWER } from './last-probe.ts';
 
-/** The /status endpoint of a runtime. */
 interface Asked {
   /** IPv4 or IPv6 address. */
   host: string;
@@ -41,10 +40,7 @@ function ask({ host, port, deadline, longest }: Asked, token: string): Promise<A
   });
 }
 
-/**
- * Returns the status of a runtime as parsed by `read`. Returns undefined if no runtime answers or `read` throws, and NO_ANSWER if it sends
- * nothing until the deadline.
- */
+/** Returns the status parsed by `read`; undefined if no runtime answers or `read` throws; NO_ANSWER if nothing comes until the deadline. */
 export async function fetchStatus<Status>(
   asked: Asked,
   read: (value: unknown) => Status,

@@ -3,7 +3,6 @@ export interface Amounts {
   objects?: number;
   /** Objects, lists and their elements. */
   values: number;
-  /** Nesting depth of objects and lists. */
   depth?: number;
 }
 

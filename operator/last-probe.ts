@@ -4,7 +4,6 @@ export const NO_ANSWER = 'no-answer';
 /** Consecutive unanswered probes that drop a status: a busy machine recovers before, and a hanging process does not. */
 const MAX_UNANSWERED = 3;
 
-/** The last answer while it is valid. */
 export interface LastProbe<Answer> {
   readonly answer: Answer | undefined;
   /** Consecutive unanswered probes since the answer. */

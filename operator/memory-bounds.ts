@@ -1,11 +1,7 @@
 export const MIB = 1024 * 1024;
 
-/**
- * Limits of data from other parties, in bytes: the length of a text, `weightOf` of JSON. Each limit applies where the data is stored.
- * memory-bounds.test.ts adds up the limits that can be reached together, with their overhead, and compares them with the pod's limit.
- */
+/** Limits of others' data, in bytes: text length, or `weightOf` of JSON. memory-bounds.test.ts adds them up against the pod's limit. */
 export const BOUNDS = {
-  /** Answers of the API server. */
   api: {
     /** A page of several objects: a list of empty objects takes twenty times the memory of its text. */
     page: 8 * MIB,
@@ -29,12 +25,10 @@ export const BOUNDS = {
     /** The guaranteed share of a namespace, which others cannot take. */
     sure: MIB / 2,
   },
-  /** Memory of the cached statuses of pods. */
   podStatuses: {
     /** 1,500 pods with 25 backends and a Secret each take less. */
     ofNamespace: 16 * MIB,
     ofAll: 24 * MIB,
-    /** As above. */
     sure: MIB / 2,
   },
   webhook: {

@@ -10,10 +10,7 @@ const PROBLEMS = 20;
 const LONGEST = 1000;
 const UNREAD: PolicyVerdict = { problems: [], warnings: [], readsCaller: false, namesAnonymous: false, loginReads: [] };
 
-/**
- * Caches verdicts on policy sets. A set can take seconds to validate, and a group may have hundreds. Each set is read once, in an
- * event-loop turn of its own, so that Lease renewals and other work run in between.
- */
+/** Reads each set once, in an event-loop turn of its own: validation can take seconds, and Lease renewals run in between. */
 export class RememberedPolicies implements PolicyReadings {
   readonly #verdicts = new Map<string, PolicyVerdict>();
   readonly #noted = new Map<string, PolicyTexts>();

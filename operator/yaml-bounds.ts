@@ -1,12 +1,10 @@
 import { isNode, isScalar, Lexer, type Node, type ParsedNode, visit } from 'yaml';
 
-/** Limits of an untrusted YAML text. */
 export interface YamlBounds {
   /** UTF-8. */
   bytes: number;
   /** Lexer tokens, including spaces: about nine for a line `name: value`. */
   tokens: number;
-  /** Nesting depth of lists and mappings. */
   depth: number;
 }
 
@@ -29,10 +27,7 @@ const MARKS = new Map([
   ['?', 1],
 ]);
 
-/**
- * Returns why a text is not parsed, and how to fix it; undefined if it may be parsed. Does not call the parser: it takes time quadratic in
- * the depth, and microseconds and hundreds of bytes for each token and error.
- */
+/** Returns why a text is not parsed. The parser takes time quadratic in the depth, and microseconds and hundreds of bytes per token. */
 export function refusalOf(text: string, { bytes, tokens, depth }: YamlBounds): string | undefined {
   if (Buffer.byteLength(text) > bytes) return `longer than ${bytes} bytes; shorten it`;
   let [count, open, inLine, isText] = [0, 0, 0, false];

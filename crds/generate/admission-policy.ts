@@ -7,13 +7,9 @@ import { TEMPLATE_PULL_SECRETS } from '../parts/pod.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf } from './structural.ts';
 
-/**
- * References of a kind: maps the kind of the object to paths, e.g. `spec.secrets[]`, `spec.headers{}`. The path of a plain text ends with
- * `=`: `spec.groupRef=`.
- */
+/** Maps the kind of an object to the paths of its references, e.g. `spec.secrets[]`, `spec.headers{}`; a plain text ends with `=`. */
 export type References = ReadonlyMap<string, readonly string[]>;
 
-/** Returns the references that the schema of a kind marks. */
 export function referencesOf(kind: KindName): References {
   const spec = jsonSchemaOf(OBJECTS[kind]).properties?.spec ?? {};
   const found = new Map<string, string[]>();
@@ -31,17 +27,13 @@ const optional = (root: string, path: string) =>
 /** The API server knows no fields of a template, so its type check of an expression would report them. */
 const rootOf = (path: string) => (path.startsWith(`spec.${TEMPLATE_PULL_SECRETS[0]}.`) ? 'dyn(object)' : 'object');
 
-/** Returns a CEL expression that tests whether a path below a variable is set; true for the empty path. */
 const written = (root: string, below: string) =>
   below
     .split('.')
     .flatMap((_step, index, steps) => (index === 0 ? [] : [`has(${root}${steps.slice(0, index + 1).join('.')})`]))
     .join(' && ');
 
-/**
- * Returns the names at a path, as a CEL list. A repeated name counts once within a list or map, as each authorizer check takes a large part
- * of the policy's cost limit.
- */
+/** Returns the names at a path as a CEL list without duplicates, as each authorizer check takes a large part of the cost limit. */
 export function namesAt(path: string): string {
   const [list = '', below, deeper] = path.split(/\[\]|\{\}/);
   if (path.endsWith('=') && below === undefined) return `[?${optional('object', path.slice(0, -1))}]`;
@@ -60,7 +52,6 @@ export function namesAt(path: string): string {
   return `${all}.orValue([]).filter(r, ${first}).map(r, r.name)`;
 }
 
-/** A right that the writer of a reference needs. */
 interface Demand {
   refersTo: string;
   group: string;
@@ -69,7 +60,6 @@ interface Demand {
   /** Prefix of the variables: the referenced names, and whether the writer has the right to all objects of that kind. */
   names: string;
   all: string;
-  /** Describes the effect of the reference, for the message; `kind` is that of the resource. */
   effect: (kind: KindName) => string;
 }
 
@@ -106,10 +96,7 @@ const demands = (group: string): Demand[] => [
   },
 ];
 
-/**
- * Most names that are checked one by one. Each check costs 350,000 of the 1,000,000 per expression and of the 10,000,000 per policy, so
- * each has its own rule. More checks do not fit beside those of other kinds.
- */
+/** Checked one by one: each costs 350,000 of the 1,000,000 per expression (hence one rule each) and of the 10,000,000 per policy. */
 const MOST_NAMES = 20;
 
 interface Right extends Pick<Demand, 'group' | 'plural'> {
@@ -163,7 +150,6 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   };
 }
 
-/** Describes, per kind, what its writer decides for all resources that refer to it. */
 const DECIDES: Partial<Record<KindName, string>> = {
   MCPExternalAuthConfig: 'where credentials go',
   MCPOIDCConfig: 'who is let in',
@@ -202,7 +188,6 @@ function rulesOfLabels(kind: KindName): object[] {
   });
 }
 
-/** Returns the policy of one kind and its binding; none for a kind without protected references. */
 function policyOf(kind: KindName, group: string, name: string, labels: object): object[] {
   const { plural } = KIND_NAMES[kind];
   const references = referencesOf(kind);
@@ -242,10 +227,7 @@ function policyOf(kind: KindName, group: string, name: string, labels: object): 
   return [policy, binding];
 }
 
-/**
- * Returns the policies of all kinds. They require the right to each referenced object from the writer of a resource, who would otherwise
- * gain access to it.
- */
+/** Requires the right to each referenced object from the writer of a resource, who would otherwise gain access to it. */
 export function admissionPolicies(group: string, name: string, labels: object): object[] {
   return (Object.keys(KIND_NAMES) as KindName[]).flatMap((kind) => policyOf(kind, group, name, labels));
 }
@@ -254,7 +236,6 @@ const GROUP = 'api-group.placeholder';
 const NAME = 'name-placeholder';
 const LABELS = 'labels-placeholder';
 
-/** Renders the policies as a template of the chart. */
 export function admissionPolicyTemplate(): string {
   const text = admissionPolicies(GROUP, NAME, { [LABELS]: '' })
     .map((object) => `---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`)

@@ -18,7 +18,6 @@ export function checkStructural(kind: string, root: SchemaNode): void {
   if (problems.length > 0) throw new Error(`not a structural schema:\n${problems.join('\n')}`);
 }
 
-/** Forbidden members of a node, with their replacement. */
 const FORBIDDEN: { problem: string; has: (node: SchemaNode) => boolean }[] = [
   { problem: 'propertyNames', has: (node) => node.propertyNames !== undefined },
   { problem: 'const; write an enum of one', has: (node) => node.const !== undefined },
@@ -42,7 +41,6 @@ function problemsOf(path: string, node: SchemaNode): string[] {
 
 const isIntOrString = (node: SchemaNode) => node['x-kubernetes-int-or-string'] === true;
 
-/** Returns whether Go's regexp compiles a pattern. */
 export function isRe2(pattern: string): boolean {
   if (NOT_RE2.test(pattern)) return false;
   return [...pattern.matchAll(REPEATS)].every(

@@ -7,7 +7,6 @@ import { PRINTER_COLUMNS } from './printer-columns.ts';
 import type { SchemaNode } from './schema-node.ts';
 import { structuralSchema } from './structural.ts';
 
-/** Paths of the scale subresource, for the kinds that have one. */
 const SCALE: Partial<Record<KindName, object>> = {
   VirtualMCPServer: {
     specReplicasPath: '.spec.replicas',
@@ -16,10 +15,7 @@ const SCALE: Partial<Record<KindName, object>> = {
   },
 };
 
-/**
- * The default status until an operator reconciles the resource: kstatus takes a resource without conditions for ready. Without
- * observedGeneration, which would say that the spec is served.
- */
+/** Until an operator reconciles: kstatus takes a resource without conditions for ready. No observedGeneration, as nothing is served. */
 const NOT_LOOKED_AT: { conditions: Condition[] } = {
   conditions: [
     {
@@ -32,7 +28,6 @@ const NOT_LOOKED_AT: { conditions: Condition[] } = {
   ],
 };
 
-/** Returns the schema of a kind, with the default status. */
 function schemaOf(kind: KindName): SchemaNode {
   const schema = structuralSchema(OBJECTS[kind]);
   const status = { ...schema.properties?.status, default: NOT_LOOKED_AT };

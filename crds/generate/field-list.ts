@@ -4,7 +4,6 @@ import { RunConfig } from '../run-config/run-config.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf, structuralSchema } from './structural.ts';
 
-/** Path of the list in the repository. */
 export const FIELD_LIST = 'crds/fields.txt';
 
 /** Returns `<kind> <path> <type>`, and `<kind> <path> = <value>` for each value of an enum. */
@@ -16,14 +15,12 @@ function fieldsOf(name: string, schema: SchemaNode): string[] {
   });
 }
 
-/** Returns the current fields of resources and run configurations. */
 export function presentFields(): string[] {
   const kinds = Object.keys(KIND_NAMES) as KindName[];
   const ofKinds = kinds.flatMap((kind) => fieldsOf(kind, structuralSchema(OBJECTS[kind])));
   return [...new Set([...ofKinds, ...fieldsOf('RunConfig', jsonSchemaOf(RunConfig))])].sort();
 }
 
-/** Returns the lines of a stored list. */
 export function readFieldList(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }

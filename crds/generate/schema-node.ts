@@ -1,4 +1,3 @@
-/** One node of an OpenAPI v3 schema, with the members that vmcp reads. */
 export interface SchemaNode {
   type?: string;
   description?: string;
@@ -52,7 +51,6 @@ export function* nodesOf(node: SchemaNode, path = ''): Generator<[path: string, 
 export const isLeaf = ({ properties, items, additionalProperties }: SchemaNode): boolean =>
   properties === undefined && items === undefined && typeof additionalProperties !== 'object';
 
-/** Returns the leaf fields below a node, by path. */
 export function leavesOf(node: SchemaNode, path = ''): Map<string, SchemaNode> {
   return new Map([...nodesOf(node, path)].filter(([, inner]) => isLeaf(inner)));
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { SchemaNode } from './schema-node.ts';
 
-/** Returns the structural schema (OpenAPI v3 for a CRD) of a kind's object. */
 export function structuralSchema(object: z.ZodType): SchemaNode {
   const { properties = {}, ...root } = jsonSchemaOf(object);
   const { spec = {}, status = {} } = properties;
@@ -55,9 +54,8 @@ interface Where {
 }
 
 /**
- * Converts a node. A structural CRD has no `additionalProperties: false`: objects below `spec` preserve unknown fields, so that the planner
- * rejects a misspelt field by name. List entries have no defaults, as kubectl and similar tools compare lists whole and would find a
- * difference each time. Readers of a resource fill them in.
+ * Objects below `spec` preserve unknown fields, so that the planner rejects a misspelt field by name. List entries have no defaults, as
+ * kubectl compares lists whole and would find a difference each time; readers of a resource fill them in.
  */
 function structural(node: SchemaNode, { keepUnknown, inList = false }: Where): SchemaNode {
   if (node.structural !== undefined) return { ...pick(node, ['description']), ...node.structural };

@@ -1,11 +1,9 @@
-/** Names of a kind in the API. */
 interface KindNames {
   plural: string;
   singular: string;
   shortName: string;
 }
 
-/** The default API group. */
 export const DEFAULT_API_GROUP = 'vmcp.dev';
 /** `kubectl get mcp` lists all kinds. */
 export const CATEGORY = 'mcp';

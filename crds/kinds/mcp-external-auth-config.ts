@@ -67,6 +67,5 @@ const Status = z.object({
   ...statusFields,
 });
 
-/** Authentication at a backend. */
 export const MCPExternalAuthConfig = resource('MCPExternalAuthConfig', MCPExternalAuthConfigSpec, Status);
 export type MCPExternalAuthConfig = z.infer<typeof MCPExternalAuthConfig>;

@@ -14,6 +14,5 @@ export const MCPGroupStatus = z.object({
   ...statusFields,
 });
 
-/** A set of MCPServers behind one VirtualMCPServer. */
 export const MCPGroup = resource('MCPGroup', MCPGroupSpec.prefault({}), MCPGroupStatus);
 export type MCPGroup = z.infer<typeof MCPGroup>;

@@ -26,6 +26,5 @@ const Status = z.object({
   ...statusFields,
 });
 
-/** An issuer that several resources reference by `oidcConfigRef`. */
 export const MCPOIDCConfig = resource('MCPOIDCConfig', MCPOIDCConfigSpec, Status);
 export type MCPOIDCConfig = z.infer<typeof MCPOIDCConfig>;

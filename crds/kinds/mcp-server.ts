@@ -128,7 +128,6 @@ const pods = {
 const Fields = z.strictObject({ ...what, ...engine, ...offer, ...byItself, ...pods });
 type Fields = z.infer<typeof Fields>;
 
-/** Returns the transport of an MCPServer, including its default. */
 export function transportOf(spec: Pick<Fields, 'transport' | 'command'>): 'stdio' | 'sse' | 'streamable-http' {
   return spec.transport ?? (spec.command === undefined ? 'streamable-http' : 'stdio');
 }
@@ -215,6 +214,5 @@ export const MCPServerStatus = z.object({
   ...statusFields,
 });
 
-/** One MCP server: a program, an image, or a remote server. */
 export const MCPServer = resource('MCPServer', MCPServerSpec, MCPServerStatus);
 export type MCPServer = z.infer<typeof MCPServer>;

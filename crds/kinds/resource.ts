@@ -5,7 +5,6 @@ import { withRules } from '../parts/rule.ts';
 export const VERSION = 'v1alpha1';
 const REMEDY = `write <api_group>/${VERSION}`;
 
-/** Returns the schema of a kind's whole object, for any API group. */
 export function resource<K extends string, Spec extends z.ZodType, Status extends z.ZodType>(
   kind: K,
   spec: Spec,

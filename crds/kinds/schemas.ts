@@ -4,10 +4,8 @@ import { MCPOIDCConfig, MCPOIDCConfigSpec } from './mcp-oidc-config.ts';
 import { MCPServer, MCPServerSpec } from './mcp-server.ts';
 import { VirtualMCPServer, VirtualMCPServerSpec } from './virtual-mcp-server.ts';
 
-/** Maps each kind to the schema of its whole object. */
 export const OBJECTS = { VirtualMCPServer, MCPGroup, MCPServer, MCPExternalAuthConfig, MCPOIDCConfig };
 
-/** Maps each kind to the schema of its spec. */
 export const SPECS = {
   VirtualMCPServer: VirtualMCPServerSpec,
   MCPGroup: MCPGroupSpec,

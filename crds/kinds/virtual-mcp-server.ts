@@ -155,14 +155,10 @@ export const VirtualMCPServerStatus = z.object({
   ...statusFields,
 });
 
-/** One MCP endpoint for a group of MCP servers. */
 export const VirtualMCPServer = resource('VirtualMCPServer', VirtualMCPServerSpec, VirtualMCPServerStatus);
 export type VirtualMCPServer = z.infer<typeof VirtualMCPServer>;
 
-/**
- * Returns the spec of a VirtualMCPServer for one machine. Adds `incomingAuth.type: anonymous` if `incomingAuth` is absent, as endpoints
- * listen on loopback only. A cluster refuses such a spec.
- */
+/** Adds `incomingAuth.type: anonymous` if it is absent, as local endpoints listen on loopback only. A cluster refuses such a spec. */
 export function specForOneMachine(spec: unknown): unknown {
   const isWithout = typeof spec === 'object' && spec !== null && !('incomingAuth' in spec);
   return isWithout ? { ...spec, incomingAuth: { type: 'anonymous' } } : spec;

@@ -4,7 +4,6 @@ import { DEFAULTS } from './defaults.ts';
 import { DnsLabel, ToolName } from './primitives.ts';
 import { type Rule, withRules } from './rule.ts';
 
-/** Annotation hints of a tool (MCP), the same in a resource and in a run configuration. */
 export const ToolHints = z.strictObject({
   title: z.string().max(1024).optional().describe('Title for people.'),
   readOnlyHint: z.boolean().optional().describe('Changes nothing.'),
@@ -13,13 +12,11 @@ export const ToolHints = z.strictObject({
   openWorldHint: z.boolean().optional().describe('Talks to an open world.'),
 });
 
-/** Name and description that replace those of the backend. */
 export const ToolText = {
   name: ToolName.optional().describe('Name in place of its own.'),
   description: z.string().max(65_536).optional().describe('Description in place of its own.'),
 };
 
-/** Maps a tool name to the texts that replace its own. */
 export const ToolsOverride = mapOf(ToolName, z.strictObject(ToolText), 1000);
 export const ToolsFilter = z.array(ToolName).max(1000);
 
@@ -86,6 +83,5 @@ const priorityNeedsOrder: Rule<z.infer<typeof Fields>> = {
   cel: "self.conflictResolution != 'priority' || (has(self.conflictResolutionConfig) && has(self.conflictResolutionConfig.priorityOrder) && self.conflictResolutionConfig.priorityOrder.size() > 0)",
 };
 
-/** How the lists of all backends are merged. */
 export const AggregationConfig = withRules(Fields, priorityNeedsOrder);
 export type AggregationConfig = z.infer<typeof AggregationConfig>;

@@ -42,7 +42,6 @@ const EventType = z
 
 const LogFile = text(4096).refine((path) => !path.includes('\0'), 'no path has a NUL character; remove it');
 
-/** Settings of the audit stream, the same in a resource and in a run configuration. */
 export const AuditConfig = z.strictObject({
   enabled: z.boolean().default(false).describe('Write audit events.'),
   component: z.string().max(253).optional().describe('Name of this component in each event; default the server name.'),

@@ -95,7 +95,6 @@ const bounds = {
     .describe('Bounds.'),
 };
 
-/** Fields of the embedded authorization server; `providers` is the schema of its list of providers. */
 const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
   ...identity,
   upstreamProviders: providers.describe('Identity providers; a login visits them in this order.'),
@@ -129,7 +128,6 @@ const UPSTREAM_URLS = [
   ['oauth2Config', 'userInfo', 'endpointUrl'],
 ];
 
-/** Returns the paths of http URLs that are not on loopback. */
 function insecureUrls({ upstreamProviders }: Providers): (string | number)[][] {
   const isInsecure = (url: unknown) => HttpUrl.safeParse(url).success && !urlIsSecure.holds(url);
   return upstreamProviders.flatMap((provider, index) =>
@@ -159,7 +157,6 @@ const rules = [
   primaryIsRequired,
 ] as const;
 
-/** The embedded authorization server of a VirtualMCPServer. */
 export const AuthServerConfig = withRules(z.strictObject(fields(listByKey(Provider, 32, 'name').min(1))), ...rules);
 export type AuthServerConfig = z.infer<typeof AuthServerConfig>;
 

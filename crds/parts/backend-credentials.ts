@@ -30,7 +30,6 @@ const Arn = z
   .max(2048)
   .regex(/^arn:[^\s]+$/, 'not an ARN; write arn:aws:iam::<account>:role/<role>');
 
-/** Credentials of AWS STS that sign each request. */
 export const AwsSts = z.strictObject({
   region: text(64).describe('AWS region.'),
   service: text(64).optional().describe('Service name of the signature; default aws-mcp.'),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** State of one backend, in the status of its server. */
 export const BackendStatus = z.object({
   name: z.string().max(253).describe('Name of the MCPServer.'),
   url: z.string().max(2048).optional().describe('Where it is reached.'),

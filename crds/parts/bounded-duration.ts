@@ -1,10 +1,7 @@
 import { Duration, millisecondsOf } from './primitives.ts';
 import { withRules } from './rule.ts';
 
-/**
- * Returns the schema of a duration between two bounds, both included. CEL knows no days, so only the refinement measures a duration with
- * `d`.
- */
+/** Returns the schema of a duration with inclusive bounds. CEL knows no days, so only the refinement measures a duration with `d`. */
 export function durationBetween(least: string, most: string) {
   return withRules(Duration, {
     at: [],
@@ -17,7 +14,6 @@ export function durationBetween(least: string, most: string) {
   });
 }
 
-/** The longest deadline or lifetime without another rule. */
 export const Deadline = durationBetween('1ms', '24h');
 
 function inHours(duration: string): string {

@@ -15,7 +15,6 @@ const PHASES = ['Pending', 'Ready', 'Degraded', 'Failed'] as const;
 export const Phase = z.enum(PHASES);
 export type Phase = z.infer<typeof Phase>;
 
-/** Status fields of every kind. */
 export const statusFields = {
   observedGeneration: z
     .int()

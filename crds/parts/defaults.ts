@@ -38,7 +38,6 @@ export const DEFAULTS = {
   redisWriteTimeout: '3s',
 } as const;
 
-/** Default audience of service account tokens. */
 export const KUBERNETES_AUDIENCE = 'toolhive';
 /** Issuer of service account tokens if the cluster's own issuer is unknown. */
 export const KUBERNETES_ISSUER = 'https://kubernetes.default.svc';

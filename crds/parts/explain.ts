@@ -4,7 +4,6 @@ import { nearest } from './nearest.ts';
 
 type Path = (string | number)[];
 
-/** A fault of a document, with its remedy. */
 export interface Problem {
   file: string;
   /** 1-based; absent if the source is unknown. */
@@ -35,12 +34,10 @@ export const TOLD = 20;
 /** Most characters of a problem, which may contain a name of megabytes. */
 const LONGEST = 4000;
 
-/** Explains the first problems, and states if there are more. */
 export function explainSome(error: z.ZodError, source: Omit<Source, 'most'>): string[] {
   return tellSome(explainProblems(error, { ...source, most: TOLD + 1 }));
 }
 
-/** Returns the texts of the first problems, and states if there are more. */
 export function tellSome(problems: readonly Problem[]): string[] {
   const texts = problems
     .slice(0, TOLD)
@@ -60,7 +57,6 @@ export function explainProblems(error: z.ZodError, source: Source): Problem[] {
   return [...found.values()].slice(0, most);
 }
 
-/** Returns `file:line path: message`, without unknown parts. */
 export function problemText({ file, line, path, message }: Problem): string {
   const place = line === undefined ? file : `${file}:${line}`;
   return `${place}${path === '' ? '' : ` ${path}`}: ${message}`;
@@ -99,7 +95,6 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
 
 const depth = (issues: Issue[]) => issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);
 
-/** Returns a problem at a path of a document. */
 export function problemAt(
   path: readonly (string | number)[],
   message: string,
@@ -109,7 +104,6 @@ export function problemAt(
   return { file, ...(line !== undefined && { line }), path: pathText(path), message };
 }
 
-/** Returns the line of a path, or of its nearest written parent. */
 function nearestLine(path: readonly (string | number)[], lineOf: Source['lineOf']): number | undefined {
   for (let length = path.length; length >= 0; length--) {
     const line = lineOf(path.slice(0, length));
@@ -122,7 +116,6 @@ function isMissing(path: Path, { lineOf }: Source): boolean {
   return path.length > 0 && lineOf(path) === undefined && lineOf([]) !== undefined;
 }
 
-/** Returns the remedy for a field that is nested too deep. */
 function misplacedField(key: string, path: Path, { schema }: Source): string | undefined {
   for (let length = path.length - 1; length > 0; length--) {
     const above = path.slice(0, length);

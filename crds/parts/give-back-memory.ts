@@ -11,7 +11,6 @@ type CollectOptions = typeof LAST_RESORT;
 interface GiveBackSettings {
   /** Milliseconds. */
   readonly period: number;
-  /** As `cpuTimeOfProcess`. */
   readonly cpuTime: () => number;
   /** CPU time from which work counts; default: now. With -Infinity, the first idle period collects after any start. */
   readonly since?: number;

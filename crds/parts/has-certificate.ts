@@ -13,5 +13,4 @@ export function firstCertificate(text: string): X509Certificate | undefined {
 /** Completes a message that begins with the name of a file of authorities. */
 export const NO_AUTHORITIES = 'has no certificate; write certificates of authorities in PEM form';
 
-/** Returns whether the first certificate in a PEM text can be read. */
 export const hasCertificate = (text: string): boolean => firstCertificate(text) !== undefined;

@@ -63,7 +63,6 @@ export const IncomingAuth = withRules(
 );
 export type IncomingAuth = z.infer<typeof IncomingAuth>;
 
-/** Returns the resource URL of an `incomingAuth` from either of its paths. */
 export function resourceUrlOf(incoming: IncomingAuth): string | undefined {
   return incoming.resourceUrl ?? incoming.oidcConfig?.resourceUrl ?? incoming.oidcConfigRef?.resourceUrl;
 }

@@ -13,7 +13,6 @@ const ENGINES = [
 
 const NAMES = [...PROGRAMS, ...ENGINES].flatMap((line) => line.split(' '));
 
-/** Returns the environment of a backend's program, a subset of its parent's. */
 export function inheritedVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     NAMES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),

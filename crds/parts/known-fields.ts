@@ -2,7 +2,6 @@ import type { z } from 'zod';
 
 type Schema = z.core.$ZodType;
 
-/** Returns the names of the fields that a schema accepts at a path, of all alternatives of a union. */
 export function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let at = alternatives(schema);
   for (const step of path) at = at.flatMap((alternative) => below(alternative, step).flatMap(alternatives));

@@ -7,10 +7,7 @@ export function meaning<S extends z.ZodType>(field: z.ZodType, schema: S): S {
   return schema.describe(field.description ?? '');
 }
 
-/**
- * Returns fields of the run configuration. A field without description gets the one of the resource's field of the same name:
- * `read_timeout` that of `readTimeout`. The resource may be an object, optional or not, or a list or map of objects.
- */
+/** Describes each field like the resource's field of the same name: `read_timeout` like `readTimeout`, also in a list or map. */
 export function described<S extends Record<string, z.ZodType>>(resource: z.ZodType, fields: S): S {
   const known = new Map(Object.entries(fieldsOf(resource)).map(([name, field]) => [name.toLowerCase(), field]));
   const all = { ...fields };
@@ -23,7 +20,6 @@ export function described<S extends Record<string, z.ZodType>>(resource: z.ZodTy
   return all;
 }
 
-/** Returns an object of the run configuration with the descriptions of a resource; see `described`. */
 export const objectLike = <S extends Record<string, z.ZodType>>(resource: z.ZodType, fields: S) =>
   z.strictObject(described(resource, fields));
 

@@ -31,7 +31,6 @@ const written = {
   creationTimestamp: z.string().max(64).nullable().optional(),
 };
 
-/** Fields that the API server adds. */
 const kept = {
   resourceVersion: z.string().optional(),
   deletionTimestamp: z.string().optional(),
@@ -43,7 +42,6 @@ const kept = {
   managedFields: z.array(z.unknown()).optional(),
 };
 
-/** metadata of vmcp's own kinds. */
 export const ObjectMeta = z.strictObject({ name: ResourceName.describe('Name.'), ...written, ...kept });
 export type ObjectMeta = z.infer<typeof ObjectMeta>;
 
@@ -52,5 +50,4 @@ const ForeignName = text(253).regex(
   'not the name of an object; write lower-case letters, digits, hyphens and dots',
 );
 
-/** metadata of Secrets and ConfigMaps. */
 export const ForeignMeta = z.strictObject({ name: ForeignName, ...written, ...kept });

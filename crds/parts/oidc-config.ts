@@ -11,7 +11,6 @@ const SECURE_URL = `^(https://|http://${LOOPBACK_HOST}(:[0-9]+)?(/|$))`;
 /** http on loopback only. A missing URL passes. */
 export const urlIsSecure = {
   holds: (url: unknown) => typeof url !== 'string' || new RegExp(SECURE_URL).test(url),
-  /** Returns the same rule in CEL, for a path of a variable. */
   cel: (path: string[], root = 'self') =>
     `!(${celHas(path, root)}) || ${celPath(path, root)}.matches(${celString(SECURE_URL)})`,
 };
@@ -94,7 +93,6 @@ export const ResourceUrl = IdentifierUrl.describe(
   'Externally reachable URL of the MCP endpoint, exactly as clients type it (RFC 9728).',
 );
 
-/** The issuer of accepted tokens, written inline. */
 export const OidcConfig = oneBlockPerType(
   z.strictObject({
     type: z.enum(['inline', 'kubernetes', 'configMap']).describe('Where the issuer is described.'),
@@ -113,7 +111,6 @@ export const OidcConfig = oneBlockPerType(
 );
 export type OidcConfig = z.infer<typeof OidcConfig>;
 
-/** A reference to a shared issuer, with the user's own audience and scopes. */
 export const OidcConfigRef = z.strictObject({
   name: ObjectName.describe('Name of the MCPOIDCConfig.'),
   audience: z

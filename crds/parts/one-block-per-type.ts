@@ -4,10 +4,7 @@ import { celHas, celString, type Rule, valueAt, withRules } from './rule.ts';
 /** The block that belongs to a value of `type`; `none`: no block; `optional`: may be omitted, as all its fields have defaults. */
 type Blocks = Record<string, { block: string; optional?: true } | 'none'>;
 
-/**
- * Returns a flat union: an object with a field `type` and optional blocks. Only the block of the type is allowed, and it is required unless
- * optional. One declaration gives both the refinement and the CEL rules.
- */
+/** Returns a flat union: only the block of the `type` is allowed, and required unless optional. Gives the refinement and the CEL rules. */
 export function oneBlockPerType<S extends z.ZodType>(schema: S, blocks: Blocks): S {
   const names = new Set(Object.values(blocks).flatMap((entry) => (entry === 'none' ? [] : [entry.block])));
   return withRules(schema, ...[...names].flatMap((block) => [foreign(block, blocks), missing(block, blocks)].flat()));

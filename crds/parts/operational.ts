@@ -49,7 +49,6 @@ export const FailureHandling = z.strictObject({
   circuitBreaker: CircuitBreaker.prefault({}).describe('Circuit breaker of each backend.'),
 });
 
-/** Deadlines, health checks and load limits of the backends. */
 export const OperationalConfig = z.strictObject({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least level that is logged.'),
   timeouts: z
@@ -70,7 +69,6 @@ export type OperationalConfig = z.infer<typeof OperationalConfig>;
 const Bytes = z.int().min(1024).max(1_073_741_824);
 const Sessions = z.int().min(1).max(1_000_000);
 
-/** Limits of one VirtualMCPServer. */
 export const LimitsConfig = z.strictObject({
   sessionIdle: durationBetween('10s', '7d')
     .default(DEFAULTS.sessionIdle)

@@ -2,10 +2,7 @@ import type { TelemetryConfig } from './telemetry.ts';
 
 const PATH = '/v1/traces';
 
-/**
- * Returns the URL for spans over OTLP/HTTP, or the problem with its remedy. The default scheme is https, or http with `insecure`. The
- * default path is OTLP's.
- */
+/** Returns the URL for spans over OTLP/HTTP, or the problem with its remedy. Defaults: https (http with `insecure`) and OTLP's path. */
 export function readTracesUrl({
   endpoint,
   insecure,

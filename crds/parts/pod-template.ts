@@ -70,7 +70,6 @@ const Volume = z.looseObject({
 });
 export type PodVolume = z.infer<typeof Volume>;
 
-/** A pod template, with the fields that vmcp checks. */
 export const PodTemplate = z.looseObject({
   metadata: z
     .looseObject({

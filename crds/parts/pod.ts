@@ -7,7 +7,6 @@ const QUANTITY = '^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|
 
 const NOT_QUANTITY = 'not a quantity; write for example 500m, 1 or 256Mi';
 
-/** A Kubernetes quantity, e.g. `500m` or `256Mi`, or a plain number. */
 const Quantity = z
   .union([z.int().min(0), z.string().max(64).regex(new RegExp(QUANTITY), NOT_QUANTITY)], { error: NOT_QUANTITY })
   .meta({
@@ -35,7 +34,6 @@ const CountOrPercent = z
     },
   });
 
-/** Resource requests and limits of a container. */
 export const Resources = z.strictObject({
   requests: mapOf(text(253), Quantity, 32).optional().describe('What is reserved.'),
   limits: mapOf(text(253), Quantity, 32).optional().describe('What may not be exceeded.'),
@@ -59,7 +57,6 @@ export const PodTemplateSpec = z.looseObject({}).meta({
   structural: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
-/** Limit of missing pods while nodes are drained. */
 export const PodDisruptionBudget = withRules(
   z.strictObject({
     minAvailable: CountOrPercent.optional().describe('Pods that must stay.'),
@@ -81,7 +78,6 @@ const ordered: Rule<z.infer<typeof Scaling>> = {
   cel: 'self.minReplicas <= self.maxReplicas',
 };
 
-/** A horizontal pod autoscaler. */
 export const Autoscaling = withRules(Scaling, ordered);
 
 export const Replicas = z.int().min(0).max(1000);

@@ -13,7 +13,6 @@ export function millisecondsOf(duration: string): number {
   return Math.round(total);
 }
 
-/** A duration string; stays a string. */
 export const Duration = z
   .string()
   .max(32)
@@ -25,7 +24,6 @@ export const Milliseconds = z.codec(Duration, z.number(), {
   encode: (milliseconds) => `${milliseconds}ms`,
 });
 
-/** Returns the schema of a non-empty text. */
 export const text = (max: number) => z.string().min(1).max(max);
 
 /** The pattern also accepts invalid hosts and ports, such as port 99999. */
@@ -96,7 +94,6 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** A header that may be added to requests to a backend. */
 export const AddedHeaderName = HeaderName.refine(
   (name) => !RESERVED_HEADERS.has(name.toLowerCase()),
   'a header of the protocol; write another name, such as X-Api-Key',

@@ -36,7 +36,6 @@ const ToolBuckets = z.strictObject({
   perUser: Bucket.optional().describe('For each user.'),
 });
 
-/** Limits of requests: rules, token buckets, or both. */
 export const RateLimitingConfig = z.strictObject({
   rules: z
     .array(withRules(RateLimitRule, toolIsNamed))

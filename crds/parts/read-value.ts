@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { explainProblems } from './explain.ts';
 import { valueAt } from './rule.ts';
 
-/** Parses a value of unknown shape. */
 export type Schema<T> = z.ZodType<T>;
 
 /** Most explained problems. The next ones appear after these are fixed. */

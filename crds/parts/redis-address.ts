@@ -6,5 +6,4 @@ export function readRedisAddress(text: string, port: number): { host: string; po
   return host === undefined || written < 1 || written > 65_535 ? undefined : { host, port: written };
 }
 
-/** Returns whether a text is the address of a Redis or a Sentinel. */
 export const isRedisAddress = (text: string) => readRedisAddress(text, 1) !== undefined;

@@ -12,7 +12,6 @@ export const SecretKeyRef = z
   .describe('A key of a Secret.');
 export type SecretKeyRef = z.infer<typeof SecretKeyRef>;
 
-/** Returns the schema of a reference to a ConfigMap with a default key. */
 export const configMapKeyRef = (key: string) =>
   z
     .strictObject({ name: ObjectName.describe('Name of the ConfigMap, in the same namespace.'), key: Key.default(key) })
@@ -20,7 +19,6 @@ export const configMapKeyRef = (key: string) =>
 
 const CA_BUNDLE_KEY = 'ca.crt';
 
-/** Certificates in a ConfigMap, referenced by `configMapRef` or directly. */
 export const CaBundleRef = withRules(
   z.strictObject({
     configMapRef: configMapKeyRef(CA_BUNDLE_KEY).optional().describe('ConfigMap key with PEM certificates.'),
@@ -32,7 +30,6 @@ export const CaBundleRef = withRules(
 ).describe('Certificate authorities that are trusted besides the usual ones.');
 export type CaBundleRef = z.infer<typeof CaBundleRef>;
 
-/** Returns the ConfigMap key that a `caBundleRef` of either form refers to. */
 export function caBundleOf(ref: CaBundleRef): { name: string; key: string } {
   return ref.configMapRef ?? { name: ref.name ?? '', key: ref.key ?? CA_BUNDLE_KEY };
 }
@@ -40,6 +37,5 @@ export function caBundleOf(ref: CaBundleRef): { name: string; key: string } {
 /** Returns the schema of another object's name in the same namespace, as a plain text. */
 export const nameOf = (kind: string) => ObjectName.meta({ refersTo: kind });
 
-/** Returns the schema of a reference to another resource of the same namespace. */
 export const named = (kind: string) =>
   z.strictObject({ name: ObjectName.describe(`Name of the ${kind}.`) }).meta({ refersTo: kind });

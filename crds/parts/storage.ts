@@ -37,14 +37,12 @@ const SentinelConfig = withRules(
 );
 type SentinelConfig = z.infer<typeof SentinelConfig>;
 
-/** Returns host:port of the Sentinels, from either field. */
 export function sentinelAddresses({ sentinelAddrs, sentinelService }: SentinelConfig): string[] {
   if (!sentinelService) return sentinelAddrs ?? [];
   const { name, namespace, port } = sentinelService;
   return [`${namespace === undefined ? name : `${name}.${namespace}.svc`}:${port}`];
 }
 
-/** A Redis: one address, or the master found through Sentinels. */
 export const Redis = withRules(
   z.strictObject({
     sentinelConfig: SentinelConfig.optional().describe('Find the master through Sentinels.'),
@@ -74,7 +72,6 @@ export const Redis = withRules(
 );
 export type Redis = z.infer<typeof Redis>;
 
-/** Storage of the authorization server's logins and tokens. */
 export const AuthServerStorage = oneBlockPerType(
   z.strictObject({
     type: z.enum(['memory', 'redis']).default('memory').describe('`memory` is lost at a restart.'),
@@ -109,7 +106,6 @@ const providerRule: Rule<z.infer<typeof Session>> = {
   cel: "self.provider == 'redis' ? has(self.address) != has(self.redis) : !has(self.address) && !has(self.redis)",
 };
 
-/** Storage of sessions. */
 export const SessionStorage = withRules(
   Session,
   providerRule,

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { mapOf } from './collections.ts';
 import { CaBundleRef, SecretKeyRef } from './references.ts';
 
-/** Settings of traces and metrics that a resource and a run configuration share. */
 export const TelemetryConfig = z.strictObject({
   endpoint: z.string().max(2048).optional().describe('OTLP/HTTP endpoint for traces.'),
   serviceName: z.string().max(253).optional().describe('service.name; default the server name.'),

@@ -10,7 +10,6 @@ const TokenPath = text(512).regex(
   'not a dot-notation path; write for example data.access_token',
 );
 
-/** How vmcp requests user information from a provider. */
 export const UserInfo = z.strictObject({
   endpointUrl: HttpUrl.describe('The user-info endpoint.'),
   httpMethod: z.enum(['GET', 'POST']).default('GET').describe('HTTP method of the call.'),

@@ -105,7 +105,6 @@ const profileRule: Rule<z.infer<typeof Profile>> = {
   cel: "self.type == 'builtin' ? self.name in ['none', 'network'] && !has(self.key) : has(self.key)",
 };
 
-/** Network targets and paths that a workload may access. */
 export const PermissionProfile = withRules(Profile, profileRule);
 
 const Texts = mapOf(text(317), z.string().max(8192), 64);
@@ -130,7 +129,6 @@ export const ResourceOverrides = z.strictObject({
     .describe('The Service of the proxy.'),
 });
 
-/** vmcp as OAuth client of a remote server. */
 export const RemoteAuth = withRules(
   z.strictObject({
     issuer: HttpUrl.optional().describe('Issuer; absent: the challenge of the server says it.'),

@@ -1,9 +1,6 @@
 import { referencesOf, writeUid, type UserEntity } from './entities.ts';
 
-/**
- * Cedar follows the parents of entities and of their types recursively, and stores all ancestors of each. A long chain overflows its stack,
- * and many wide layers exhaust its memory.
- */
+/** Cedar follows parents recursively and stores all ancestors: a long chain overflows its stack, many wide layers exhaust its memory. */
 const MAX_ANCESTORS = 20_000;
 const MAX_TYPES = 100;
 
@@ -24,7 +21,6 @@ export function checkAncestry(entities: readonly UserEntity[]): string | undefin
   return undefined;
 }
 
-/** Stops counting beyond `limit`. */
 function countAncestors(start: string, parents: ReadonlyMap<string, readonly string[]>, limit: number): number {
   const seen = new Set<string>();
   const waiting = [...(parents.get(start) ?? [])];

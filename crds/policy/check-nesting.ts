@@ -1,7 +1,4 @@
-/**
- * Cedar's parser and evaluator are recursive, and a stack overflow breaks the WebAssembly instance for all later calls. These limits keep a
- * wide margin: nesting breaks at 200, a chain of operators at 4,000.
- */
+/** Cedar recurses; a stack overflow breaks its WebAssembly for all later calls. Nesting breaks at 200, a chain of operators at 4,000. */
 const MAX_NESTING = 48;
 const MAX_OPERATORS = 1_000;
 

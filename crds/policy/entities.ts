@@ -6,14 +6,12 @@ export const Reference = z.strictObject({ type: z.string().min(1), id: z.string(
 /** A user's entity, with its uid and parents in a single form. */
 export type UserEntity = EntityJson & { readonly uid: TypeAndId; readonly parents: TypeAndId[] };
 
-/** Returns the entity reference in a value, if it is one. */
 export function entityReference(value: unknown): TypeAndId | undefined {
   if (typeof value !== 'object' || value === null || !('__entity' in value)) return undefined;
   const parsed = Reference.safeParse(value.__entity);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Returns an entity's uid in Cedar's syntax. */
 export function writeUid(uid: TypeAndId): string {
   return `${uid.type}::${JSON.stringify(uid.id)}`;
 }

@@ -2,7 +2,6 @@ import { referencesOf, writeUid, type UserEntity } from './entities.ts';
 import { mergeAttributes, mergeTypes, typeOfValue, type ValueType } from './value-type.ts';
 import { BACKEND, CLIENT, GROUP, HINT_TYPES, NAME_ATTRIBUTES, RESOURCE_TYPES } from './vocabulary.ts';
 
-/** The shape of one entity type. */
 export interface EntityShape {
   attributes: ReadonlyMap<string, ValueType>;
   readonly parents: Set<string>;
@@ -11,7 +10,6 @@ export interface EntityShape {
 
 export type EntityShapes = Map<string, EntityShape>;
 
-/** Returns the types of all entities in requests and in the user's entities. */
 export function shapeEntities(entities: readonly UserEntity[]): { shapes: EntityShapes; problems: readonly string[] } {
   const shapes = requestShapes();
   const problems: string[] = [];

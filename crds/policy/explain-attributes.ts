@@ -12,7 +12,6 @@ export type KnownAttributes = Readonly<
   Record<Owner, { readonly attributes: readonly string[]; readonly hasTags: boolean }>
 >;
 
-/** Returns the known name nearest to an unknown attribute; undefined if none is similar. */
 function meantBy(owner: Owner, attribute: string, known: KnownAttributes): string | undefined {
   if (attribute.startsWith(ARGUMENT)) return `\`context.${attribute}\``;
   if (attribute.startsWith(CLAIM)) return `\`principal.${attribute}\``;

@@ -1,6 +1,5 @@
 import type { CedarValueJson, Expr, PatternElem, Var } from '@cedar-policy/cedar-wasm/nodejs';
 
-/** The operator of an expression, without its operands. */
 type Head =
   | { readonly kind: 'value'; readonly value: CedarValueJson }
   | { readonly kind: 'variable'; readonly name: Var }

@@ -15,7 +15,6 @@ interface Open {
   bound?: { readonly guess: Guess; readonly by: string };
 }
 
-/** One inferred type of an attribute, and the first policy that requires it. */
 export interface Reading {
   readonly type: ValueType;
   readonly by: string;
@@ -33,10 +32,7 @@ const ARITHMETIC = new Set(['+', '-', '*', 'neg']);
 const MEMBERSHIP = new Set(['contains', 'containsAll', 'containsAny', 'isEmpty']);
 const PREDICATES = new Set(['in', 'hasTag']);
 
-/**
- * Infers the possible types of each mentioned claim and argument from its uses: one if the policies agree, otherwise several. Cedar's
- * validator makes the final decision. @param known types of the attributes of entities
- */
+/** Infers each attribute's types: several if policies disagree, and Cedar's validator decides. @param known types of entity attributes */
 export function inferTypes(
   policies: readonly ParsedPolicy[],
   known: ReadonlyMap<string, ValueType>,

@@ -15,7 +15,6 @@ export interface Mentions {
   readonly wholeContext: boolean;
   /** Whether the principal may be used as an entity, so that its uid and parents count. False only if that is certain. */
   readonly principal: boolean;
-  /** Entities in conditions. */
   readonly literals: readonly TypeAndId[];
 }
 
@@ -49,7 +48,6 @@ export function findMentions(policies: readonly { json: PolicyJson }[], entities
   };
 }
 
-/** Returns whether a decision may depend on the caller: its uid, groups or claims. */
 export function readsCaller({ principal, claims, wholeContext }: Mentions): boolean {
   return principal || claims.length > 0 || wholeContext;
 }
@@ -98,10 +96,7 @@ function visit(expr: Expr, found: Found): void {
   }
 }
 
-/**
- * Records an attribute access. An attribute of `principal`, `resource` or `context` itself is a value; that of another expression may
- * belong to any entity.
- */
+/** An attribute of `principal`, `resource` or `context` itself is a value; that of another expression may belong to any entity. */
 function visitAttribute(attributes: readonly string[], operands: readonly Expr[], found: Found): void {
   for (const attribute of attributes) found.attributes.add(attribute);
   for (const operand of operands) {

@@ -5,7 +5,6 @@ import { nameOf, type ParsedPolicy } from './parse.ts';
 import { readComparison } from './read-comparison.ts';
 import { BACKEND, RESOURCE_TYPES } from './vocabulary.ts';
 
-/** A tool, prompt, resource or backend that a policy names. */
 export interface NamedResource {
   /** `Tool`, `Prompt`, `Resource` or `Backend`; undefined for `resource.name == "…"`, which may be any of them. */
   readonly type: string | undefined;

@@ -2,19 +2,13 @@ import type { Clause, EntityUidJson, Expr, PolicyJson, TypeAndId } from '@cedar-
 import { viewExpression } from './expression.ts';
 import { ACTION_ALIASES } from './vocabulary.ts';
 
-/**
- * Cedar reads its JSON form up to 128 levels, two for each level of an expression. Slightly deeper expressions overflow the stack of the
- * evaluator.
- */
+/** Cedar reads JSON up to 128 levels, two per level of an expression. Slightly deeper expressions overflow the evaluator's stack. */
 const MAX_DEPTH = 50;
 const MAX_CONDITIONS = 64;
 
 class Refused extends Error {}
 
-/**
- * Replaces action aliases by the actions, and balances chains of `&&` and `||` to reduce the depth. @returns the policy; or its fault, as a
- * string that follows its name
- */
+/** Replaces action aliases and balances chains of `&&` and `||`. @returns the policy; or its fault, as a string that follows its name */
 export function normalisePolicy(policy: PolicyJson): PolicyJson | string {
   if (policy.conditions.length > MAX_CONDITIONS) return `has more than ${MAX_CONDITIONS} conditions: split it`;
   try {

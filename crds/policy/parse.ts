@@ -19,21 +19,17 @@ interface ParsedPolicies {
   readonly problems: readonly string[];
 }
 
-/** Returns Cedar's message about an error, with its hint. */
 export function describeError(error: DetailedError): string {
   const label = error.sourceLocations?.find((location) => location.label !== null)?.label;
   const hints = [label, error.help].filter((hint) => typeof hint === 'string');
   return hints.length === 0 ? error.message : `${error.message} (${hints.join('; ')})`;
 }
 
-/** Returns the name of a policy in problems, warnings and logs. */
 export function nameOf(policy: { id: string }): string {
   return policy.id.startsWith('policies[') ? policy.id : `policy "${policy.id}"`;
 }
 
-/**
- * Parses policy texts, each with one or more policies. @returns the policies in their order, and a problem for each unusable text or policy
- */
+/** Parses texts with one or more policies each. @returns the policies in order, and a problem for each unusable text or policy */
 export function parsePolicies(texts: readonly string[]): ParsedPolicies {
   const policies: ParsedPolicy[] = [];
   const problems: string[] = [];

@@ -1,10 +1,8 @@
 import type { Expr, Var } from '@cedar-policy/cedar-wasm/nodejs';
 import { viewExpression } from './expression.ts';
 
-/** A value in a policy that is no entity, record, set or extension value. */
 export type Literal = string | number | boolean;
 
-/** A direct access to an attribute of a variable. */
 interface Access {
   readonly variable: Var;
   readonly attribute: string;
@@ -49,7 +47,6 @@ export function readAccess(expr: Expr): Access | undefined {
   return of.kind === 'variable' ? { variable: of.name, attribute: head.attribute } : undefined;
 }
 
-/** Returns the values of a literal or of a set of literals; undefined for any other expression. */
 function readLiterals(expr: Expr): readonly Literal[] | undefined {
   const { head, operands } = viewExpression(expr);
   if (head.kind === 'value') return isLiteral(head.value) ? [head.value] : undefined;

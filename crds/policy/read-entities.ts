@@ -37,7 +37,6 @@ const Entity = z.strictObject({
 
 const Entities = z.array(Entity);
 
-/** The user's entities, or their problems. */
 interface ReadEntities {
   readonly entities: readonly UserEntity[];
   readonly problems: readonly string[];

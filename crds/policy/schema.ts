@@ -3,7 +3,6 @@ import type { EntityShape, EntityShapes } from './entity-types.ts';
 import { toSchemaAttributes, toSchemaType, type ValueType } from './value-type.ts';
 import { ACTIONS, CLAIM, CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 
-/** The input of a schema. */
 interface SchemaParts {
   readonly shapes: EntityShapes;
   /** Type of each `claim_*` and `arg_*` in the policies. */

@@ -18,20 +18,16 @@ import { CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 const MAX_ASSIGNMENTS = 32;
 const LIGHT_SET = 250;
 
-/** A policy set as written. */
 export interface PolicySetSource {
   /** Policy texts; each may hold several policies. */
   readonly policies: readonly string[];
-  /** The user's entities, in Cedar's JSON form. */
   readonly entitiesJson?: string | undefined;
 }
 
-/** A valid policy set. */
 export interface PolicySet {
   readonly policies: readonly ParsedPolicy[];
   readonly entities: readonly UserEntity[];
   readonly mentions: Mentions;
-  /** Tools, prompts and resources in the policies. */
   readonly names: readonly NamedResource[];
 }
 
@@ -39,10 +35,7 @@ type PolicySetValidation =
   | { readonly ok: true; readonly set: PolicySet; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/**
- * Parses a policy set and validates it against a schema inferred from its use of claims and arguments. Pure. @returns the set with warnings
- * about policies and conditions that can never apply; or problems, each with the `@id` or position of its policy and the remedy
- */
+/** Validates a policy set against a schema inferred from its use of claims and arguments. Problems name the policy and the remedy. Pure. */
 export function validatePolicySet(source: PolicySetSource): PolicySetValidation {
   const tooMuch = checkWeight(source.policies);
   if (tooMuch.length > 0) return { ok: false, problems: tooMuch };

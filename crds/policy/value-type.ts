@@ -50,7 +50,6 @@ function typeOfRecord(entries: readonly [string, CedarValueJson][]): ValueType |
   return { kind: 'Record', attributes };
 }
 
-/** Returns the common type of two values of an attribute; undefined if there is none. */
 export function mergeTypes(a: ValueType | undefined, b: ValueType): ValueType | undefined {
   if (a === undefined) return b;
   if (a.kind === 'Set' && b.kind === 'Set') {
@@ -80,7 +79,6 @@ export function mergeAttributes(
   return merged;
 }
 
-/** Returns the type in Cedar's JSON schema. `required` applies to the attributes of records. */
 export function toSchemaType(type: ValueType, required: boolean): Type<string> {
   switch (type.kind) {
     case 'Set':
@@ -95,7 +93,6 @@ export function toSchemaType(type: ValueType, required: boolean): Type<string> {
   }
 }
 
-/** Returns attributes in Cedar's JSON schema, all required or all optional. */
 export function toSchemaAttributes(attributes: ReadonlyMap<string, ValueType>, required: boolean) {
   return Object.fromEntries(
     [...attributes].map(([name, type]) => [name, { ...toSchemaType(type, required), required }]),

@@ -2,7 +2,6 @@
 export const ACTIONS = ['call_tool', 'get_prompt', 'read_resource'] as const;
 type ActionId = (typeof ACTIONS)[number];
 
-/** MCP methods that policies may use as actions. */
 export const ACTION_ALIASES: ReadonlyMap<string, ActionId> = new Map([
   ['tools/call', 'call_tool'],
   ['prompts/get', 'get_prompt'],
@@ -15,7 +14,6 @@ export const ANONYMOUS = 'anonymous';
 export const GROUP = 'Group';
 export const BACKEND = 'Backend';
 
-/** The entity type of the resource of each action. */
 export const RESOURCE_TYPES: Readonly<Record<ActionId, string>> = {
   call_tool: 'Tool',
   get_prompt: 'Prompt',

@@ -11,7 +11,6 @@ import { meaning, objectLike } from '../parts/meaning.ts';
 
 const { conflictResolutionConfig, tools, prompts, excludeAllTools } = AggregationConfig.shape;
 
-/** How the lists of all backends are merged. */
 export const Aggregation = objectLike(AggregationConfig, {
   conflict_resolution: ConflictResolution,
   prefix_format: PrefixFormat,

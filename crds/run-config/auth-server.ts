@@ -11,7 +11,6 @@ const Url = z.url().max(2048);
 const Scopes = z.array(z.string().min(1).max(256)).max(64);
 const Names = z.array(z.string().min(1).max(256)).max(16);
 
-/** Most characters of the reason why a provider is out of service. */
 export const LONGEST_REASON = 4096;
 
 const wanted = UserInfoConfig.shape;
@@ -88,7 +87,6 @@ const config = AuthServerConfig.shape;
 const lifespans = config.tokenLifespans.unwrap().shape;
 const bounds = config.limits.unwrap().shape;
 
-/** The embedded authorization server in a run configuration. */
 export const AuthServer = objectLike(AuthServerConfig, {
   schema_version: z.literal('v0.1.0').default('v0.1.0').describe('Version of this block.'),
   issuer: Url,
@@ -150,7 +148,6 @@ export const AuthServer = objectLike(AuthServerConfig, {
 });
 export type AuthServer = z.infer<typeof AuthServer>;
 
-/** The providers of a server, in a document before or after parsing. */
 type Providers = Pick<z.input<typeof AuthServer>, 'upstreams' | 'primary_upstream_provider'>;
 
 /** Returns the primary provider: the named one, else the first required one. */

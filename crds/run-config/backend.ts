@@ -30,7 +30,6 @@ export const ValidatingWebhook = objectLike(Webhooks.shape.validating, {
     .optional(),
 });
 
-/** Settings of every backend, for any transport. */
 const common = {
   name: z.string().min(1).max(63).describe('Name of the MCPServer.'),
   auth: BackendAuth.prefault({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
@@ -77,7 +76,6 @@ const StreamableHttpBackend = z.strictObject({
 });
 const SseBackend = z.strictObject({ transport: z.literal('sse'), ...http });
 
-/** A process on this machine that speaks MCP over standard input and output. */
 const StdioBackend = z.strictObject({
   transport: z.literal('stdio'),
   ...common,
@@ -93,7 +91,6 @@ const StdioBackend = z.strictObject({
   restarted_at: z.string().max(256).optional().describe('When a restart was asked for; another one: another process.'),
 });
 
-/** One MCP server behind the endpoint. */
 export const Backend = z.discriminatedUnion('transport', [StreamableHttpBackend, SseBackend, StdioBackend]);
 export type Backend = z.infer<typeof Backend>;
 export type HttpBackend = z.infer<typeof StreamableHttpBackend> | SseBackend;

@@ -118,10 +118,7 @@ function processProblems(backend: Extract<Backend, { transport: 'stdio' }>): Doc
   );
 }
 
-/**
- * Returns why the runtime cannot serve one backend, except for its policies and the content of its files. Paths are relative to the
- * backend. `providers`: names of the document's upstream providers; undefined without an authorization server.
- */
+/** Ignores policies and the content of files. Paths are relative to the backend. `providers`: undefined without an authorization server. */
 export function findBackendProblems(backend: Backend, providers: readonly string[] | undefined): DocumentProblem[] {
   const { auth, transport, webhooks } = backend;
   const rule = rules[auth.type] as (auth: BackendAuth, deps: AuthDeps) => DocumentProblem[];

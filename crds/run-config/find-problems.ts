@@ -51,7 +51,6 @@ function authServerProblems(config: AuthServer | undefined): DocumentProblem[] {
   );
 }
 
-/** Returns why spans cannot be sent with these settings. */
 export function findTracingProblems(settings: RunConfig['telemetry_config']): DocumentProblem[] {
   if (!settings.tracingEnabled) return [];
   const place = readTracesUrl(settings);
@@ -76,10 +75,7 @@ function sealingProblems({ session_storage: storage, sealing_secret_files: files
   return [{ path: ['sealing_secret_files'], message }];
 }
 
-/**
- * Returns why the runtime cannot serve a valid document, except for policies and the content of files. The planner rejects all these
- * problems; for the runtime see `concernsAll`.
- */
+/** Returns problems of a valid document, except for policies and files. The planner rejects all; for the runtime see `concernsAll`. */
 export function findProblems(config: RunConfig): DocumentProblem[] {
   const { backends, incoming, embedded_auth_server_config: authServer } = config;
   const providers = authServer?.upstreams.map(({ name }) => name);

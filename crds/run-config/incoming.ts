@@ -11,10 +11,7 @@ const TYPE = 'How callers are authenticated; `anonymous` asks for no credentials
 /** Boundary 1 without credentials, for development only. */
 const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe(TYPE) });
 
-/**
- * Boundary 1 with bearer tokens of one issuer. The first source of keys wins: `embedded` (the authorization server in this process), `jwks`
- * (a key set in the document), `jwks_file`, `jwks_url`, the issuer's discovery.
- */
+/** The first source of keys wins: `embedded` (this process), `jwks` (in the document), `jwks_file`, `jwks_url`, the issuer's discovery. */
 export const OidcIncoming = objectLike(InlineOidc, {
   type: z.literal('oidc').describe(TYPE),
   issuer: Url,

@@ -62,7 +62,6 @@ const Bucket = objectLike(RateLimitingConfig.shape.shared, {
 });
 const rule = RateLimitRule.shape;
 
-/** Rate limits: rules, or token buckets. */
 export const RateLimiting = objectLike(RateLimitingConfig, {
   rules: z
     .array(

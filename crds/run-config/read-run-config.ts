@@ -26,7 +26,6 @@ export function readRunConfig(value: unknown, source: Pick<Source, 'file' | 'lin
   };
 }
 
-/** Checks one entry of `backends` in the same way. See `findBackendProblems` for `providers`. */
 export function checkBackend(
   value: unknown,
   providers: readonly string[] | undefined,

@@ -4,14 +4,12 @@ import type { RemoteAuth } from './outgoing.ts';
 export type RemoteLogin = Partial<
   Pick<RemoteAuth, 'issuer' | 'authorize_url' | 'token_url' | 'client_id' | 'resource'>
 > & {
-  /** URL of the remote server. */
   url: string;
 };
 
 /** Names of the stored records of a remote login. A change of any setting gives other names, so the former records are not found. */
 export interface RemoteRecords {
   tokens: string;
-  /** The record of vmcp's client registration. */
   client: string;
   /** The record of the client that received the tokens. */
   holder: string;

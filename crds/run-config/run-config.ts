@@ -14,10 +14,7 @@ export const RUN_CONFIG_VERSION = 'v0.1.0';
 const File = z.string().min(1).max(4096);
 const AddressRange = z.string().max(64).refine(isAddressRange, 'not an address range; write one like 10.0.0.0/8');
 
-/**
- * The document of one runtime: the operator renders it and the runtime reads it. The two share nothing else at run time. It contains paths
- * of secret files, never secret values. Durations are strings before parsing and milliseconds afterwards.
- */
+/** The operator renders it, the runtime reads it; they share nothing else at run time. It has paths of secret files, never values. */
 export const RunConfig = z.strictObject({
   schema_version: z.literal(RUN_CONFIG_VERSION).describe('Version of this document; another one is refused.'),
   server: z
@@ -97,7 +94,7 @@ export const RunConfig = z.strictObject({
   telemetry_config: TelemetryRunConfig.prefault({}).describe('Traces and metrics.'),
   status_token_file: File.optional().describe('Bearer token that /status asks for.'),
 });
-/** The parsed document, as the runtime uses it. */
+/** The parsed document: durations are milliseconds. */
 export type RunConfig = z.infer<typeof RunConfig>;
 /** The document as written: durations are strings, and defaults may be omitted. */
 export type RunConfigDocument = z.input<typeof RunConfig>;

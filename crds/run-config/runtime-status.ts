@@ -22,7 +22,6 @@ const recordOf = <Value extends z.ZodType>(value: Value, most: number) =>
     .transform((said) => Object.fromEntries(Object.entries(said).slice(0, most)))
     .pipe(z.record(word, value));
 
-/** The current state of one backend, from the runtime. */
 const BackendStatus = z.object({
   name: z.string().max(253),
   /** ready: answers; degraded: answers with faults; unavailable: does not answer; unknown: not probed yet. */
@@ -39,7 +38,6 @@ const BackendStatus = z.object({
     .transform((url) => (url !== null && url.length > LONGEST_URL ? null : url)),
 });
 
-/** The embedded authorization server: its active keys and secrets, and the data that still needs them. */
 const AuthServerStatus = z.object({
   storage: z.enum(['memory', 'sqlite', 'redis']),
   signing_keys: z.object({
@@ -48,15 +46,12 @@ const AuthServerStatus = z.object({
     ephemeral: z.boolean(),
   }),
   secrets: z.object({ kids: listOf(word, MOST_KEYS), making: word, ephemeral: z.boolean() }),
-  /**
-   * Sessions and links that need a secret, by its kid. A secret that is not listed can be removed. Null while the storage does not answer.
-   */
+  /** Sessions and links that need a secret, by its kid; an unlisted one can be removed. Null while the storage does not answer. */
   secrets_in_use: recordOf(z.int(), MOST_KEYS).nullable(),
   /** Number of rows, at most 30 s old. Null while the storage does not answer. */
   sizes: z.object({ clients: z.int(), logins: z.int(), sessions: z.int(), links: z.int() }).nullable().default(null),
   /** Operations without a timely acknowledgement of their replication, since the start. */
   unacknowledged: z.int(),
-  /** The redirect URI to register at each upstream provider. */
   redirect_uris: recordOf(word, MOST_KEYS),
 });
 
@@ -64,7 +59,6 @@ const AuthServerStatus = z.object({
 export const RuntimeStatus = z.object({
   /** SHA-256 (hex) of the active run configuration file. */
   config_digest: word.optional(),
-  /** Why the runtime rejects a newer document. */
   config_refused: z.object({ message: text(16_384) }).nullish(),
   ready: z.boolean().default(true),
   backends: listOf(BackendStatus, MOST_BACKENDS).default([]),
@@ -72,7 +66,6 @@ export const RuntimeStatus = z.object({
   tools: z.int().nullable().default(null),
   /** Names dropped by conflicts, and other warnings for the administrator. */
   warnings: listOf(text(4096), MOST_WARNINGS).default([]),
-  /** Null without an authorization server. */
   auth_server: AuthServerStatus.nullable().default(null),
 });
 export type RuntimeStatus = z.infer<typeof RuntimeStatus>;

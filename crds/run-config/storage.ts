@@ -14,7 +14,6 @@ const Tls = objectLike(redis.tls, {
 });
 const Database = z.int().min(0).max(1_000_000).default(0);
 
-/** A Redis: one address, or a master found through Sentinels. */
 export const Redis = withRules(
   objectLike(RedisConfig, {
     addr: Address.optional(),

@@ -1,7 +1,6 @@
 import type { ClusterFacts } from '#operator/snapshot';
 import type { KubernetesOptions } from './kubernetes-options.ts';
 
-/** Converts the flags of the operator for the planner. */
 export function factsOf(options: KubernetesOptions): ClusterFacts {
   const { runtimeImage, allowHostPaths, stdioAttach, imagePullSecrets, scraperNamespaces, operatorNamespace } = options;
   return {

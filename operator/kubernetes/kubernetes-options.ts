@@ -21,7 +21,6 @@ export interface KubernetesOptions {
   stdioAttach: boolean;
   imagePullSecrets: readonly string[];
   scraperNamespaces: readonly string[];
-  /** Rules for pod templates, and environment variables of every runtime. */
   pods: Pick<ClusterFacts, 'podAnnotations' | 'sidecarsOf' | 'runtimeEnv'>;
   /** Most servers that roll at the same time after an upgrade of the operator. */
   maxConcurrentRollouts: number;

@@ -49,7 +49,6 @@ export class KubernetesPlatform implements Platform {
   readonly #policies = new RememberedPolicies();
   readonly #share = createTextSharing();
   #issuer: Partial<ClusterIssuer> = {};
-  /** The last logged problem of the issuer. */
   #issuerProblem = '';
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopTimer: () => void = () => undefined;
@@ -91,7 +90,6 @@ export class KubernetesPlatform implements Platform {
     this.#view.start();
   }
 
-  /** Resolves when all resources are read. */
   async synced(): Promise<void> {
     const { api, operatorNamespace = api.namespace ?? 'default' } = this.#options;
     this.#values.useKey(await readDigestKey(api, operatorNamespace));
@@ -136,7 +134,6 @@ export class KubernetesPlatform implements Platform {
     };
   }
 
-  /** Creates the secrets of runtimes, and waits for the first statuses of the pods. */
   async #prepare(namespace: string): Promise<void> {
     await this.#runtimes.make(namespace);
     const asked = this.#asked.get(namespace) ?? this.#pods.asked(namespace, PODS_ANSWER);
@@ -173,7 +170,6 @@ export class KubernetesPlatform implements Platform {
     await this.#writer.write(manifest, this.#isBehind(key) ? notYetServed(status, manifest) : status);
   }
 
-  /** Returns whether a rollout of a resource is in progress. */
   #isBehind({ kind, namespace, name }: ResourceKey): boolean {
     const program =
       kind === 'MCPServer' && this.#view.deployments.get(namespace, backendChild(name))?.complete === false;

@@ -10,10 +10,7 @@ export interface Variable {
   valueFrom?: object | undefined;
 }
 
-/**
- * Returns whether a tenant may set a variable of a vmcp process, which knows the credentials of others. Other variables
- * may say what it runs, where it connects (`HTTPS_PROXY`, `LOCALDOMAIN`) or whom it trusts (`NODE_EXTRA_CA_CERTS`).
- */
+/** Rejects variables for the code, servers (`HTTPS_PROXY`) or trust (`NODE_EXTRA_CA_CERTS`) of a process with credentials of others. */
 export function isAllowedVariable({ name, value = '', valueFrom }: Variable): boolean {
   if (valueFrom !== undefined) return false;
   return name === 'NODE_OPTIONS' ? MEMORY.test(value) : ALLOWED.test(name);

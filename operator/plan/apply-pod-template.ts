@@ -9,10 +9,7 @@ import { mergePodTemplate } from './merge-pod-template.ts';
 /** Problems that a message lists. */
 const NAMED = 10;
 
-/**
- * Fields whose names do not refer to Secrets that a pod may read. Some have keys chosen by the tenant: a tool called
- * `get_secret` refers to no Secret.
- */
+/** Fields whose names refer to no Secret that a pod may read; some have the tenant's keys, such as a tool called `get_secret`. */
 const FOREIGN = new Set(['podTemplateSpec', 'imagePullSecrets', 'backends', 'overrides', 'toolsOverride']);
 
 /** Returns the names of all Secrets that a spec refers to, without those in the template itself. */
@@ -49,11 +46,8 @@ export function checkServiceAccount(
 
 interface Written {
   manifest: Manifest;
-  /** `spec.podTemplateSpec`. */
   template: object | undefined;
-  /** Containers of the rendered template that must not change. */
   ours: string[];
-  /** The template may bring containers and volumes. */
   ownContainers: boolean;
 }
 
@@ -73,11 +67,7 @@ function firstOfEach(problems: PodProblem[]): PodProblem[] {
   });
 }
 
-/**
- * Merges the written template over the rendered one by the merge keys of the API server, then checks the result. A
- * template must give its writer no more than the other fields do.
- * @throws Stalled with path and remedy
- */
+/** Merges like the API server. A template gives its writer no more than the other fields do. @throws Stalled with path and remedy */
 export function applyPodTemplate<T extends object>(
   rendered: T,
   { manifest, template, ours, ownContainers }: Written,

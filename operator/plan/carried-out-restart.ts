@@ -14,7 +14,6 @@ const formerOf = (manifest: Manifest) => statusOf(manifest).restartedAt;
 /** Milliseconds. A server that becomes Stalled emits no event, so the plan looks again. */
 const LOOK_AGAIN = 5000;
 
-/** Returns when to look again at a workload on one machine whose restart is not carried out. `carriedOut` as below. */
 export function lookAgain(
   manifest: Manifest,
   carriedOut: string | undefined,
@@ -24,7 +23,6 @@ export function lookAgain(
   return platform.mode === 'cluster' || at === '' || at === carriedOut ? {} : { requeueAfter: LOOK_AGAIN };
 }
 
-/** Returns whether a requested restart has not been carried out yet. */
 export function awaitsRestart(manifest: Manifest): boolean {
   const at = restartedAt(manifest);
   return at !== '' && at !== formerOf(manifest);
@@ -43,7 +41,6 @@ function isStalled(server: Manifest): boolean {
   return isSaid && observedGeneration === server.metadata.generation;
 }
 
-/** Returns whether a runtime that starts this stdio program has taken over the restart. */
 function hasTakenOver(runtime: string, backend: string, at: string, { documents, observed }: Snapshot): boolean {
   const text = documents[runtime];
   if (text?.includes(backend) !== true) return true;
@@ -53,10 +50,7 @@ function hasTakenOver(runtime: string, backend: string, at: string, { documents,
   return entry === undefined || (valueAt(entry, ['restarted_at']) === at && observed[runtime]?.current === true);
 }
 
-/**
- * Returns whether every process of the backend on this machine started after the request. Processes of their own start
- * when this plan is applied.
- */
+/** Returns whether every process of the backend started after the request. Processes of its own start when this plan is applied. */
 function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, snapshot: Snapshot): boolean {
   const { kind, metadata } = manifest;
   const own = runtimeName({ kind, name: metadata.name });
@@ -67,11 +61,7 @@ function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, snapshot:
   return runtimes.every((runtime) => hasTakenOver(runtime, metadata.name, at, snapshot));
 }
 
-/**
- * Returns the last restart carried out (RFC 3339, as requested): every process or pod of the workload is new. Undefined
- * if none was requested or the first is not finished. On one machine, Stalled servers do not count: they and their
- * programs stay unchanged until repaired.
- */
+/** Returns the last restart (RFC 3339) that all processes or pods carried out. Local Stalled servers do not count: they wait for repair. */
 export function carriedOutRestart(manifest: Manifest, spec: BackendSpec, snapshot: Snapshot): string | undefined {
   const at = restartedAt(manifest);
   if (at === '') return undefined;

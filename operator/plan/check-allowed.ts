@@ -13,10 +13,7 @@ export function hostMatches(pattern: string, url: string): boolean {
   return host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
 }
 
-/**
- * Returns whether these credentials may go to this backend. Otherwise a tenant could join a group with their own URL
- * and another tenant's configuration, and receive every caller's tokens.
- */
+/** Prevents a tenant from joining a group with their own URL and another's configuration to receive every caller's tokens. */
 export function checkAllowed(
   name: string,
   spec: BackendSpec,

@@ -17,11 +17,7 @@ function refuse(problems: readonly Pick<Problem, 'path' | 'message'>[], fieldOf:
   throw new Stalled('InvalidRunConfiguration', texts.join('; '));
 }
 
-/**
- * Reads a rendered document as the runtime does, so that the runtime rejects none. `places`: where its parts are
- * written; absent if the document is not from fields.
- * @throws Stalled
- */
+/** Reads a document as the runtime does, so that the runtime rejects none. `places`: absent if it is not from fields. @throws Stalled */
 export function checkDocument(document: RunConfigDocument, places?: DocumentPlaces): void {
   const { problems } = readRunConfig(document, sourceOf(document));
   refuse(

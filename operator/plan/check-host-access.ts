@@ -1,9 +1,7 @@
 import { Stalled } from '../errors.ts';
 import type { ClusterFacts } from '../snapshot.ts';
 
-/** Access from a pod to its node. */
 export interface HostAccess {
-  /** The field that requests the access, for the message. */
   field: string;
   what: 'hostPath' | 'privileged';
 }

@@ -38,7 +38,6 @@ const SYSCTLS = [
 const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
 const PROFILES = ['RuntimeDefault', 'Localhost'];
 
-/** Checks a security context, the pod's own or a container's. */
 function contextProblems(context: SecurityContext, path: string): PodProblem[] {
   const { seLinuxOptions: selinux = {} } = context;
   const checks: [boolean, string, string][] = [
@@ -110,7 +109,6 @@ function volumeProblems(volume: PodVolume): PodProblem[] {
   }));
 }
 
-/** Returns all containers of a template with their paths. */
 export function containersOf({ spec }: PodTemplate): { container: PodContainer; path: string }[] {
   const under = (field: string, list: PodContainer[] = []) =>
     list.map((container) => ({ container, path: `spec.${field}[${container.name}]` }));
@@ -128,7 +126,6 @@ function annotationProblems({ metadata }: PodTemplate): PodProblem[] {
   );
 }
 
-/** Finds breaches of the Restricted pod security standard. */
 export function findRestrictedProblems(template: PodTemplate): PodProblem[] {
   const { spec } = template;
   const context = spec.securityContext ?? {};

@@ -2,7 +2,6 @@ import type { PodContainer, PodTemplate, PodVolume } from '#crds/parts/pod-templ
 import { containersOf, type PodProblem } from './check-pod-restricted.ts';
 import { findFieldProblems, type TemplateRules } from './check-template-fields.ts';
 
-/** Rules of a resource for its template, in addition to the standard. */
 export interface Tenancy extends TemplateRules {
   /** Secrets that the other fields of the resource name. */
   secrets: Set<string>;

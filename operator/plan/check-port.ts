@@ -20,10 +20,7 @@ export function checkEndpointPort(manifest: Manifest, { platform }: Snapshot): v
   if (conflict !== undefined) throw new Waiting('PortInUse', conflict, { retryIn: PORT_AGAIN });
 }
 
-/**
- * Returns why the runtime does not call a program of this machine; undefined if the program was started on the port of
- * this URL. Credentials must not go to a port that another program may have.
- */
+/** Returns why a program of this machine is not called: credentials must not go to a port that another program may have. */
 export function findProgramProblem(
   name: string,
   url: string,

@@ -7,7 +7,6 @@ import { resolveIssuer } from './resolve-issuer.ts';
 import type { ResolvedAuthz } from './resolve-authz.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 
-/** The settings that determine a caller's identity in policies. */
 interface Callers {
   readonly issuer: string;
   readonly groupsClaim: string | undefined;
@@ -39,11 +38,7 @@ function callersWithTokens(name: string, issuer: string): Stalled {
   return new Stalled('OtherCallers', message);
 }
 
-/**
- * Rejects a backend whose own policies read the caller if its own endpoint has another issuer or `groupsClaim`, or
- * none. In the group, the same policies would then decide about other users.
- * @throws Stalled, Waiting
- */
+/** Rejects policies about callers if issuer or `groupsClaim` differ: the group has other users. @throws Stalled, Waiting */
 export function checkSameCallers(
   name: string,
   spec: BackendSpec,

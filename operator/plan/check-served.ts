@@ -7,7 +7,6 @@ import type { ServerSpec } from './server-spec.ts';
 
 // Only this file rejects settings that this release's runtime does not serve, after the full check. Deleting its lines lifts a refusal.
 
-/** Returns the setting that prevents attaching to an image, with the field to write. */
 function attachProblem(spec: BackendSpec, { stdioAttach }: ClusterFacts): string | undefined {
   if (!stdioAttach) return 'this operator runs without --stdio-attach, so what the image starts is not known here';
   if (spec.serviceAccount !== undefined) return "serviceAccount would be the bridge's, too, which attaches to it";

@@ -19,7 +19,6 @@ const OF_POD = [
   'topologySpreadConstraints',
 ];
 
-/** Lists whose items are checked one by one. */
 const LISTS = ['containers', 'initContainers', 'volumes'];
 
 /** Fields whose values the Restricted standard checks. */
@@ -111,13 +110,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
   automountServiceAccountToken: "write automountServiceAccountToken of an MCPServer's own spec",
 };
 
-/** The owner of the pods and the administrator's permissions for them. */
 export interface TemplateRules {
-  /** The rendered template before the merge. */
   rendered: PodTemplate;
   /** Containers that vmcp owns: their programs and mounts must not change. */
   ours: readonly string[];
-  /** The tenant may add containers and volumes. */
   ownContainers: boolean;
   /** Annotations that pods may have. Undefined: `POD_ANNOTATIONS`. */
   annotations: readonly string[] | undefined;
@@ -125,7 +121,6 @@ export interface TemplateRules {
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Returns the names of the fields that the merge added, changed or removed. */
 function changedFields(now: object = {}, before: object = {}): string[] {
   const after = new Map<string, unknown>(Object.entries(now));
   const rendered = new Map<string, unknown>(Object.entries(before));
@@ -187,7 +182,6 @@ function ourProblems(container: PodContainer, before: PodContainer, path: string
   ];
 }
 
-/** Checks a container that runs the tenant's own program. */
 function ownProblems(container: PodContainer, before: PodContainer | undefined, path: string): PodProblem[] {
   const { env = [], envFrom = [] } = container;
   return [
@@ -227,7 +221,6 @@ function volumeProblems({ spec }: PodTemplate, { rendered, ownContainers }: Temp
   });
 }
 
-/** Finds fields that a template adds, changes or removes without permission. */
 export function findFieldProblems(template: PodTemplate, rules: TemplateRules): PodProblem[] {
   const { spec } = template;
   const { spec: before } = rules.rendered;

@@ -1,14 +1,12 @@
 import type { KeyReference } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
-/** A program with its arguments and variables, without values of secrets. */
 export interface Command {
   command: string;
   args: string[];
   env: Record<string, string>;
 }
 
-/** Maps each variable name to the Secret key with its value. */
 export function secretVariables(spec: BackendSpec): Record<string, KeyReference> {
   const variables = (spec.secrets ?? []).map(
     ({ name, key, targetEnvName }) => [targetEnvName ?? key, { name, key }] as const,

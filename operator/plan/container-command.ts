@@ -13,7 +13,6 @@ const CONTAINER_PORT = 8080;
 /** Label of the containers of all programs of a namespace. `directory` is `LocalFacts.directory`. */
 export const folderLabel = (directory: string): string => `vmcp.dev/folder=${directory}`;
 
-/** Returns the labels of the containers of one program. */
 export function containerLabels(name: string, { directory }: LocalFacts): string[] {
   return [folderLabel(directory), `vmcp.dev/server=${backendChild(name)}`];
 }
@@ -80,10 +79,7 @@ function limitFlags({ resources }: BackendSpec): string[] {
   return [...flag('--memory', memory, Math.floor), ...flag('--cpus', cpu, (cpus) => Math.round(cpus * 1000) / 1000)];
 }
 
-/**
- * Returns the command for a container on this machine, without capabilities. `port`: the host port, if it speaks HTTP.
- * @throws Waiting for a missing ConfigMap or file; Stalled for features that engines lack
- */
+/** Grants no capabilities. `port`: host port for HTTP. @throws Waiting for a missing ConfigMap or file; Stalled for unsupported fields */
 export function containerCommand(
   engine: ContainerEngine,
   name: string,

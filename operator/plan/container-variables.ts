@@ -13,11 +13,7 @@ const OF_ENGINES = new RegExp(
   ].join('|')})$`,
 );
 
-/**
- * Passes variables through the engine's environment, so that argument lists show no value. A variable that the engine
- * obeys goes into the arguments.
- * @throws Stalled for a secret under such a name
- */
+/** Keeps values out of argument lists, except of variables that the engine itself obeys. @throws Stalled for a secret under such a name */
 export function passVariables(
   name: string,
   env: Record<string, string>,

@@ -4,10 +4,7 @@ import type { ServerSpec } from './server-spec.ts';
 type Written = NonNullable<ServerSpec['resources']>;
 type Amounts = Record<'cpu' | 'memory', string>;
 
-/**
- * Returns requests and limits of a container. Each of CPU and memory gets its default only if neither its request nor
- * its limit is written, as a default may contradict a written value.
- */
+/** Gives CPU and memory their default only if neither request nor limit is written, as a default may contradict a written value. */
 export function withDefaults(written: Written = {}, defaults: Record<'requests' | 'limits', Amounts>): Written {
   const missing = (['cpu', 'memory'] as const).filter(
     (name) => written.requests?.[name] === undefined && written.limits?.[name] === undefined,

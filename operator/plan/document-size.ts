@@ -26,26 +26,20 @@ function largestParts({ document, plainFiles }: Parts): string {
     .join(', ');
 }
 
-/** Returns the error of a document of `size` bytes, with its largest parts. */
 export function tooLarge(size: number, limit: string, parts: Parts): Stalled {
   const message = `the run configuration takes ${Math.ceil(size / 1000)} kB and ${limit}: shorten or divide the largest parts: ${largestParts(parts)}`;
   return new Stalled('RunConfigurationTooLarge', message);
 }
 
-/** Returns the error of a document that is longer than `LONGEST_DOCUMENT`. */
 export const tooLong = (size: number, parts: Parts): Stalled =>
   tooLarge(size, `a document may take ${Math.floor(LONGEST_DOCUMENT / 1000)}`, parts);
 
-/**
- * Rejects a long document before it is written as text. Many backends may share one long text of a ConfigMap, and each of them repeats it
- * in the document. @throws Stalled
- */
+/** Checks before the text is written: many backends may each repeat one long text of a ConfigMap. @throws Stalled */
 export function checkDocumentSize(parts: Parts): void {
   const length = lengthOf(parts.document);
   if (length > LONGEST_DOCUMENT) throw tooLong(length, parts);
 }
 
-/** Returns the characters of all texts in a value. */
 function lengthOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

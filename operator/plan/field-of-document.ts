@@ -1,4 +1,3 @@
-/** The fields that the parts of a document come from. */
 export interface DocumentPlaces {
   /** The issuer of boundary 1, e.g. `incomingAuth.oidcConfig.inline`. */
   readonly issuer?: string;
@@ -6,7 +5,6 @@ export interface DocumentPlaces {
   readonly under: (field: 'audit' | 'telemetry' | 'sessionStorage') => string;
 }
 
-/** The fields that the parts of one backend come from. */
 export interface BackendPlaces {
   readonly name: string;
   /** The source of `auth`, e.g. `MCPExternalAuthConfig "github" tokenExchange`. */
@@ -29,7 +27,6 @@ function camelCase(path: string): string {
   return WORDS.reduce((result, [pattern, word]) => result.replace(pattern, word), text);
 }
 
-/** Applies the first pattern that matches. */
 function replaceFirst(path: string, places: Places): string | undefined {
   const found = places.find(([pattern]) => pattern.test(path));
   return found && camelCase(path.replace(...found));
@@ -54,7 +51,6 @@ export function fieldOfDocument(path: string, { issuer, under }: DocumentPlaces)
   ]);
 }
 
-/** Returns the resource and the field that a path of a backend is rendered from. */
 export function fieldOfBackend(path: string, { name, auth, url }: BackendPlaces): string {
   const own = `MCPServer "${name}"`;
   const [, block] = /^auth\.(?!type\b)(.+)$/.exec(path) ?? [];

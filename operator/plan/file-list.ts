@@ -10,7 +10,6 @@ import { checkDocumentSize } from './document-size.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
 import { ownValue } from './own-value.ts';
 
-/** A key of a Secret or of a ConfigMap. */
 export interface KeyReference {
   name: string;
   key: string;
@@ -30,7 +29,6 @@ function fileName(prefix: string, digest: string): string {
   return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
 }
 
-/** Flaws that a header value must not have. */
 export const HEADER_FLAWS: readonly SecretFlaw[] = ['control characters', 'beyond Latin-1'];
 
 const PEM = 'in PEM form, without passphrase';
@@ -45,7 +43,7 @@ const REMEDIES: Record<SecretFlaw, string> = {
   'no certificate': `is no certificate: write it with its chain, ${PEM}`,
 };
 
-/** Returns the text of a ConfigMap key. @throws Waiting if it is missing */
+/** @throws Waiting if it is missing */
 export function configMapText(snapshot: Snapshot, reference: KeyReference, field: string): string {
   const entries = ownValue(snapshot.configMaps, reference.name);
   if (entries === undefined) {
@@ -100,16 +98,12 @@ export function secretDigest(snapshot: Snapshot, reference: KeyReference, field:
   );
 }
 
-/** Describes a value missing from the management API's storage. */
 function notStored({ name, key }: KeyReference, field: string): Waiting {
   const remedy = `store it with "vmcp secret set ${key}", or put it where secrets are read from: the environment, 1Password`;
   return new Waiting('SecretKeyNotFound', `${field}: Secret "${name}" has no key "${key}": ${remedy}`);
 }
 
-/**
- * Collects the files that one document names. A part that may fail alone (a backend) collects into its own list, which
- * is added only if the part succeeds. A runtime thus holds no unused secret.
- */
+/** Collects the files of one document. A part that may fail (a backend) has its own list, so that a runtime holds no unused secret. */
 export class FileList {
   readonly secretFiles: Record<string, SecretSource> = {};
   readonly plainFiles: Record<string, string> = {};
@@ -121,21 +115,16 @@ export class FileList {
     this.#directories = directories;
   }
 
-  /** Returns an empty list for a part of the same document. */
   part(): FileList {
     return new FileList(this.#snapshot, this.#directories);
   }
 
-  /** Adds the files of a part. */
   add(part: FileList): void {
     Object.assign(this.secretFiles, part.secretFiles);
     Object.assign(this.plainFiles, part.plainFiles);
   }
 
-  /**
-   * Returns the path of the file with a Secret's value. `field`: the reference, for the message.
-   * @throws Waiting if it is missing or has one of `flaws`
-   */
+  /** Returns the path of the file with a Secret's value. @throws Waiting if it is missing or has one of `flaws` */
   secret(reference: KeyReference, field: string, flaws: readonly SecretFlaw[] = []): string {
     refuseFlawed(this.#snapshot, reference, field, flaws);
     const digest = secretDigest(this.#snapshot, reference, field);

@@ -12,7 +12,6 @@ const warning = (type: string, reason: string, message: string): Finding => ({ t
 /** Strategies with which all callers share one identity. */
 const SHARED = new Set<string | undefined>(['header_injection', 'bearer_token', 'remote_auth']);
 
-/** Returns whether all callers share one identity at a backend. */
 function hasSharedCredential(backend: BackendDocument): boolean {
   const { auth } = backend;
   if (SHARED.has(auth?.type)) return true;
@@ -33,7 +32,6 @@ function openToEveryAccount({ authz, backends }: RunConfigDocument): Finding[] {
   return [warning('OpenToEveryAccount', shared.length === 0 ? 'NoPolicy' : 'NoPolicyAndSharedCredential', message)];
 }
 
-/** Lists what a restart loses for lack of a key. */
 function ephemeralKeys({ signing_key_config: signing, hmac_secret_files: secrets }: AuthServerDocument): Finding[] {
   const lost = [
     ...(signing ? [] : ['tokens issued before can no longer be verified']),
@@ -109,7 +107,6 @@ function spelledDifferently(server: AuthServerDocument, resourceUrl: string | un
   return [warning('IdentifiersDiffer', 'ClientsCompareBytes', `${problems.join('; ')}.`)];
 }
 
-/** Warns if new clients have no way to register. */
 function noNewClients({ registration, cimd }: AuthServerDocument): Finding[] {
   if (registration?.enabled !== false || cimd?.enabled === true) return [];
   const message =
@@ -117,7 +114,6 @@ function noNewClients({ registration, cimd }: AuthServerDocument): Finding[] {
   return [warning('NoNewClients', 'RegistrationDisabled', message)];
 }
 
-/** Finds problems of an embedded authorization server for its administrator. Each message states the remedy. */
 export function findAuthServerWarnings(document: RunConfigDocument): Finding[] {
   const server = document.embedded_auth_server_config;
   if (!server) return [];

@@ -63,7 +63,6 @@ function notConfined(spec: BackendSpec, snapshot: Snapshot): Finding[] {
   return [warning('NotConfined', 'PlainProcess', message)];
 }
 
-/** Settings of a program and its pods. */
 const OF_PROGRAM = [
   'args',
   'env',
@@ -78,7 +77,6 @@ const OF_PROGRAM = [
   'backendReplicas',
 ] as const;
 
-/** Warns of program settings beside `remoteUrl`. */
 function withoutProgram(spec: BackendSpec): Finding[] {
   if (spec.remoteUrl === undefined) return [];
   const written = OF_PROGRAM.filter((field) => spec[field] !== undefined);
@@ -87,7 +85,6 @@ function withoutProgram(spec: BackendSpec): Finding[] {
   return [warning('NoProgram', 'RemoteServer', message)];
 }
 
-/** Warns of HTTP settings beside transport stdio. */
 function withoutHttp(spec: BackendSpec): Finding[] {
   if (spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return [];
   const written = (['mcpPort', 'path', 'caBundleRef'] as const).filter((field) => spec[field] !== undefined);
@@ -96,7 +93,6 @@ function withoutHttp(spec: BackendSpec): Finding[] {
   return [warning('NoHttp', 'TransportStdio', message)];
 }
 
-/** Warns of settings that only a container engine on one machine uses. */
 function withoutEngine(spec: BackendSpec, snapshot: Snapshot): Finding[] {
   if (snapshot.platform.mode === 'local' && spec.image !== undefined && !spec.command) return [];
   const written = (['publish', 'allowDockerGateway', 'envFileDir'] as const).filter(
@@ -116,7 +112,6 @@ function egressOfContainer(name: string, spec: BackendSpec, snapshot: Snapshot):
   return [warning('EgressNotEnforced', 'ContainerEngine', message)];
 }
 
-/** Warns of limits that the program would run without. */
 function limitsOfContainer({ image, command, resources }: BackendSpec, { platform }: Snapshot): Finding[] {
   if (platform.mode !== 'local' || !platform.limitsIgnored || image === undefined || command) return [];
   const written = (['memory', 'cpu'] as const).filter((limit) => resources?.limits?.[limit] !== undefined);
@@ -125,7 +120,6 @@ function limitsOfContainer({ image, command, resources }: BackendSpec, { platfor
   return [warning('LimitsNotEnforced', 'ControlGroupsV1', message)];
 }
 
-/** Finds settings of an MCPServer that do not have the effect they suggest. */
 export function findBackendWarnings(name: string, spec: BackendSpec, snapshot: Snapshot): Finding[] {
   return [
     ...withoutEndpoint(spec),

@@ -9,13 +9,11 @@ export type BackendSpec = MCPServer['spec'];
 /** An MCPServer of the group. `problem`: its own resource is invalid. */
 export type Member = { name: string; spec: BackendSpec } | { name: string; problem: Stalled };
 
-/** Returns the group that an unchecked spec names. */
 export function groupOf(spec: unknown): string | undefined {
   if (typeof spec !== 'object' || spec === null || !('groupRef' in spec)) return undefined;
   return typeof spec.groupRef === 'string' ? spec.groupRef : undefined;
 }
 
-/** Returns the names of a group's MCPServers, sorted. */
 export function memberNames(group: string, snapshot: Snapshot): string[] {
   const members = resourcesNaming(snapshot.mcpServers, group).filter(({ spec }) => groupOf(spec) === group);
   return members.map(({ metadata }) => metadata.name).sort();

@@ -5,7 +5,6 @@ import type { Snapshot } from '../snapshot.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 
-/** A backend name and the field that holds it. */
 type NameAt = [place: string, name: string];
 
 const ignored = (type: string, reason: string, message: string): Finding => ({
@@ -28,7 +27,6 @@ function namesIn({ tools = [], prompts = [], conflictResolutionConfig }: Aggrega
 const keysOf = (at: string, map: object | undefined): NameAt[] =>
   Object.keys(map ?? {}).map((name) => [`${at}.${name}`, name]);
 
-/** Warns of settings for backends outside the group. */
 function unknownNames({ config, outgoingAuth }: ServerSpec, members: string[]): Finding[] {
   const { aggregation, operational } = config;
   const places: NameAt[] = [
@@ -46,7 +44,6 @@ function unknownNames({ config, outgoingAuth }: ServerSpec, members: string[]): 
   return [ignored('UnknownBackendNames', 'NotInGroup', said.join('; '))];
 }
 
-/** Warns of a former issuer that is still written. */
 function issuerIgnored({ incomingAuth }: ServerSpec): Finding[] {
   const written = (['oidcConfig', 'oidcConfigRef'] as const).find((field) => incomingAuth[field] !== undefined);
   if (incomingAuth.type !== 'anonymous' || written === undefined) return [];
@@ -70,7 +67,6 @@ function listenIgnored({ listen }: ServerSpec, { platform }: Pick<Snapshot, 'pla
   return [ignored('ListenIgnored', 'LocalModeOnly', message)];
 }
 
-/** Returns the redis blocks with the field that holds each. */
 function redisBlocks({ authServerConfig, sessionStorage, config }: ServerSpec): [place: string, redis: Redis][] {
   const written: [place: string, redis: Redis | undefined][] = [
     ['sessionStorage.redis', sessionStorage?.redis],

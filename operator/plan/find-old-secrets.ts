@@ -1,10 +1,7 @@
 import type { ObservedRuntime } from '../snapshot.ts';
 import type { Finding } from './finding.ts';
 
-/**
- * Reports the data that still needs secrets after the first in `hmacSecretRefs`, so the administrator sees whether a
- * rotation is complete.
- */
+/** Reports data that needs older `hmacSecretRefs`, so that the administrator sees whether a rotation is complete. */
 export function findOldSecrets(observed: ObservedRuntime | undefined): Finding[] {
   const { secrets, secrets_in_use: used } = observed?.auth_server ?? {};
   if (!secrets || !used || secrets.kids.length < 2) return [];

@@ -37,13 +37,11 @@ export function serversOfGroup(group: string, snapshot: Snapshot): string[] {
   return joined.map(({ metadata }) => metadata.name).sort();
 }
 
-/** Returns the servers that offer a backend. */
 function serversOf(backend: string, snapshot: Snapshot): { kind: string; name: string }[] {
   const group = groupOf(snapshot.mcpServers[backend]?.spec);
   return group !== undefined && snapshot.mcpGroups[group] ? usersIn(snapshot.virtualMcpServers, 'groupRef', group) : [];
 }
 
-/** Returns the resources that refer to a resource. */
 export function findReferences({ kind, name }: ResourceKey, snapshot: Snapshot): References {
   switch (kind) {
     case 'MCPServer':
@@ -65,7 +63,6 @@ export function findReferences({ kind, name }: ResourceKey, snapshot: Snapshot):
   }
 }
 
-/** Returns the MCPServers of a group. */
 export function listServers(group: string, snapshot: Snapshot): Pick<Status, 'servers' | 'serverCount'> {
   const names = memberNames(group, snapshot);
   return { servers: names.slice(0, LISTED), serverCount: names.length };

@@ -6,7 +6,6 @@ import { ownValue } from './own-value.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 
-/** Returns whether a configuration has no restriction of hosts. */
 function goesAnywhere(reference: string, snapshot: Snapshot): boolean {
   const manifest = snapshot.mcpExternalAuthConfigs[reference];
   if (!manifest) return false;
@@ -14,7 +13,6 @@ function goesAnywhere(reference: string, snapshot: Snapshot): boolean {
   return 'data' in read && read.data.spec.type !== 'unauthenticated' && !read.data.spec.allowedHosts;
 }
 
-/** Maps each configuration to the backends that get it without naming it. */
 function givenTo({ outgoingAuth }: ServerSpec, members: string[], snapshot: Snapshot): Map<string, string[]> {
   const given = new Map<string, string[]>();
   for (const name of members) {
@@ -26,10 +24,7 @@ function givenTo({ outgoingAuth }: ServerSpec, members: string[], snapshot: Snap
   return given;
 }
 
-/**
- * Finds credentials that the server gives to backends which do not name them. Writing a reference requires the right to
- * its target. Here, any writer of the MCPServer decides where callers' credentials go, without that right.
- */
+/** Finds credentials for backends that do not name them: without a right to them, a writer of the MCPServer decides their destination. */
 export function findUnboundCredentials(spec: ServerSpec, members: string[], snapshot: Snapshot): Finding[] {
   if (snapshot.platform.mode === 'local' || spec.outgoingAuth.source !== 'inline') return [];
   const given = givenTo(spec, members, snapshot);

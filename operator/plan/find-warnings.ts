@@ -115,7 +115,6 @@ function withoutAuthentication(document: RunConfigDocument): Finding[] {
   return [warning('Anonymous', 'NoAuthentication', message)];
 }
 
-/** Finds problems of a served configuration for its administrator. Each message states the remedy. */
 export function findWarnings(
   spec: ServerSpec,
   document: RunConfigDocument,

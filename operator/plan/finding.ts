@@ -1,6 +1,5 @@
 import type { Condition } from '#crds/parts/conditions';
 
-/** A condition without the time of its last change. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** A planned backend: in the document, left out with a reason, or stopped by its own resource. */

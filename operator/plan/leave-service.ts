@@ -1,15 +1,9 @@
 import { valueAt } from '#crds/parts/rule';
 
-/**
- * Seconds between the removal of a pod's endpoint from the Service and the end of its container. New connections are
- * served meanwhile. kube-proxy on each node applies the removal within a second, or later on a busy node.
- */
+/** Seconds in which a leaving pod serves new connections: kube-proxy removes its endpoint within a second, or later on a busy node. */
 const LEAVES = 5;
 
-/**
- * Returns the delay before a container is told to end; undefined if the pod ends at once. It takes at most half of the
- * time in `podTemplateSpec`, so that calls in flight have the other half.
- */
+/** Returns the delay before a container ends, at most half of the template's grace period: calls in flight have the other half. */
 export function leaveService(podTemplate: unknown): { preStop: { sleep: { seconds: number } } } | undefined {
   const grace = valueAt(podTemplate, ['spec', 'terminationGracePeriodSeconds']);
   const seconds = typeof grace === 'number' ? Math.min(LEAVES, Math.floor(grace / 2)) : LEAVES;

@@ -19,14 +19,12 @@ function refuse(path: string, what: string): never {
 
 const below = (path: string, key: string) => (path === '' ? key : `${path}.${key}`);
 
-/** Returns the directive of a patch for the whole map or list that contains it. */
 function directiveOf(patch: Fields, path: string): 'merge' | 'replace' | 'delete' {
   const directive = patch[PATCH] ?? 'merge';
   if (directive === 'merge' || directive === 'replace' || directive === 'delete') return directive;
   return refuse(path, `$patch is ${JSON.stringify(directive)}: write merge, replace or delete`);
 }
 
-/** Returns a value that is new in the result, without merge directives. */
 function plain(value: unknown, path: string): unknown {
   if (Array.isArray(value)) {
     const items: unknown[] = value;
@@ -46,7 +44,6 @@ function retained(original: Fields, patch: Fields, path: string): Fields {
   return Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
 }
 
-/** Returns the fields of a patch without merge directives. */
 function fieldsOf(patch: Fields, path: string): [string, unknown][] {
   return Object.entries(patch).filter(([key]) => {
     if (key === PATCH || key === RETAIN) return false;
@@ -90,7 +87,6 @@ function inOrder(left: Fields[], written: Fields[], original: unknown[]): Fields
   return [...ordered, ...left.slice(at)];
 }
 
-/** Merges items with the same key. */
 function mergeItems(original: Fields[], patch: unknown[], key: string, path: string): Fields[] {
   if (patch.some((item) => isMap(item) && item[PATCH] === 'replace')) {
     const whole = patch.filter((item) => !isMap(item) || item[PATCH] !== 'replace');

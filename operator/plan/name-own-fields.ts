@@ -14,12 +14,10 @@ function inOwnWords(message: string): string {
   return PLACES.reduce((text, [field, own]) => text.replaceAll(field, own), message);
 }
 
-/** Renames the fields in a finding to those of an MCPServer. */
 export function nameOwnFields(finding: Finding): Finding {
   return { ...finding, message: inOwnWords(finding.message) };
 }
 
-/** Renames the fields in a thrown problem to those of an MCPServer. */
 export function problemInOwnFields(problem: unknown): unknown {
   if (problem instanceof Stalled) return new Stalled(problem.reason, inOwnWords(problem.message), { cause: problem });
   if (!(problem instanceof Waiting)) return problem;

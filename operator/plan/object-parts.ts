@@ -2,24 +2,20 @@ import { type Manifest, type Named, runtimeName, type Snapshot } from '../snapsh
 import { runtimeChildOf } from './child-names.ts';
 import type { ClusterObject } from './outcome.ts';
 
-/** Returns the name of the objects of a resource's runtime. */
 export function childOf({ kind, metadata }: Named): string {
   return runtimeChildOf({ kind, name: metadata.name });
 }
 
-/** Returns the key under which `Snapshot` holds the state of that runtime. */
 export function runtimeNameOf({ kind, metadata }: Named): string {
   return runtimeName({ kind, name: metadata.name });
 }
 
-/** Label of the pods of the runtime of a VirtualMCPServer. */
 export const RUNTIME = 'vmcp-runtime';
 const PROXY = 'vmcp-proxy';
 
 /** Labels of the pods of every runtime, including the own runtimes of MCPServers. */
 export const RUNTIMES = [RUNTIME, PROXY];
 
-/** Label of the pods of the programs of MCPServers. */
 export const PROGRAMS = 'mcp-backend';
 
 const labelled = (name: string, { metadata }: Named) => ({
@@ -27,12 +23,10 @@ const labelled = (name: string, { metadata }: Named) => ({
   'app.kubernetes.io/instance': metadata.name,
 });
 
-/** Returns the labels that only the runtime pods of this resource have. */
 export function runtimeSelector(named: Named): Record<string, string> {
   return labelled(named.kind === 'VirtualMCPServer' ? RUNTIME : PROXY, named);
 }
 
-/** Returns the labels that only the program pods of this MCPServer have. */
 export function backendSelector(named: Named): Record<string, string> {
   return labelled(PROGRAMS, named);
 }
@@ -53,12 +47,10 @@ export function restartOf(annotations: Annotations = {}): string {
   return Object.entries(annotations).find(([name]) => name.endsWith(`/${RESTARTED_AT}`))?.[1] ?? '';
 }
 
-/** Returns the time of the restart that a user requested; empty if there is none. */
 export function restartedAt(manifest: Manifest): string {
   return restartOf(manifest.metadata.annotations);
 }
 
-/** Returns the annotations of a pod template: the default container and the requested restart. */
 export function podAnnotations(container: string, manifest: Manifest, { apiGroup }: Snapshot): Record<string, string> {
   const at = restartedAt(manifest);
   return {

@@ -8,10 +8,8 @@ export type SecretSource =
   /** `of`: generated for the runtime of this MCPServer instead of the resource itself. */
   | { generated: GeneratedSecret; of?: string };
 
-/** The document of one runtime and the files that it names. */
 export interface Rendered {
   document: RunConfigDocument;
-  /** The document as the runtime reads it. */
   text: string;
   /** Folder of `secretFiles`, as the runtime sees it. */
   secretDirectory: string;
@@ -23,7 +21,6 @@ export interface Rendered {
   plainFiles: Record<string, string>;
 }
 
-/** A Kubernetes object that the resource owns. */
 export interface ClusterObject {
   platform: 'cluster';
   object: {
@@ -58,7 +55,6 @@ export interface BackendProcess {
   command: string;
   args: string[];
   env: Record<string, string>;
-  /** Variable name to the Secret key with its value. */
   secretEnv: Record<string, { secret: string; key: string; digest: string }>;
   /** Set if the command is the client of this engine: its containers have these labels. */
   container?: { engine: ContainerEngine; labels: string[] };
@@ -70,18 +66,13 @@ export interface BackendProcess {
 
 export type Child = ClusterObject | RuntimeProcess | BackendProcess;
 
-/** The planned actions for one resource. */
 export interface Outcome {
   key: ResourceKey;
-  /**
-   * apply: create or update `rendered` and `children`, and remove other children. keep: change and start nothing (the
-   * status says why). remove: the resource does not exist; remove all that it owned.
-   */
+  /** apply: also removes unlisted children. keep: changes nothing (the status says why). remove: removes all of a deleted resource. */
   action: 'apply' | 'keep' | 'remove';
   /** Set only with `apply`, for resources with a runtime. */
   rendered?: Rendered;
   children: Child[];
-  /** Absent if the resource does not exist. */
   status?: Status;
   /** Milliseconds after which to plan again without an event. */
   requeueAfter?: number;

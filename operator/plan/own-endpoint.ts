@@ -11,14 +11,12 @@ import type { ServerSpec } from './server-spec.ts';
 
 // The code of a server with one backend also serves a single MCPServer.
 
-/** Returns whether an MCPServer gets its own runtime. */
 export function hasOwnEndpoint(spec: Partial<BackendSpec>): boolean {
   return givesRuntime((field) => spec[field] !== undefined);
 }
 
 type EmbeddedServer = NonNullable<MCPExternalAuthConfig['spec']['embeddedAuthServer']>;
 
-/** Returns the authorization server to which the MCPServer refers, if any. */
 function embeddedServer(spec: BackendSpec, snapshot: Snapshot): EmbeddedServer | undefined {
   const name = spec.externalAuthConfigRef?.name;
   const manifest = name === undefined ? undefined : snapshot.mcpExternalAuthConfigs[name];

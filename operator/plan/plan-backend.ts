@@ -30,7 +30,6 @@ function containerOf(name: string, spec: BackendSpec, local: LocalFacts): Pick<B
   return spec.command || !engine ? {} : { container: { engine, labels: containerLabels(name, local) } };
 }
 
-/** Renders the process of an HTTP backend on this machine. */
 function renderProcess(
   manifest: Manifest,
   spec: BackendSpec,

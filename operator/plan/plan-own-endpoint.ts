@@ -19,7 +19,6 @@ import { notYetServed, summariseServer } from './summarise-status.ts';
 interface OwnEndpoint {
   rendered: Rendered;
   children: Child[];
-  /** Status of its runtime, in the form of a server's status. */
   status: Status;
 }
 
@@ -40,7 +39,6 @@ interface Template {
   spec: { containers: { name: string; env?: { name: string }[] }[] };
 }
 
-/** Applies resourceOverrides of the Deployment: labels, annotations and variables. */
 function overrideDeployment(object: ClusterObject['object'], overrides: BackendSpec['resourceOverrides']) {
   const { labels, annotations, podLabels, podAnnotations, env } = overrides?.proxyDeployment ?? {};
   const spec = object.spec as { template: Template };
@@ -76,11 +74,7 @@ function overrideChild(child: Child, overrides: BackendSpec['resourceOverrides']
   return child.platform === 'cluster' ? { ...child, object: override(child.object, overrides) } : child;
 }
 
-/**
- * Rejects variables and annotations that the operator does not allow. The process knows the credentials of others, and
- * controllers act on annotations of Deployments, Services and pods.
- * @throws Stalled
- */
+/** Rejects variables, as the process knows credentials of others, and annotations, on which controllers act. @throws Stalled */
 function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'], { platform }: Snapshot): void {
   if (platform.mode !== 'cluster') return;
   const refuse = (field: string, why: string): never => {

@@ -13,7 +13,6 @@ import { lookForLists } from './summarise-backends.ts';
 import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
 import { summariseServer } from './summarise-status.ts';
 
-/** Plans a VirtualMCPServer: its document, runtime and status. */
 export function planServer(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
   try {
     const isLocal = snapshot.platform.mode === 'local';

@@ -1,4 +1,3 @@
-/** Container settings that the Restricted pod security standard requires. */
 export const RESTRICTED = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
@@ -6,5 +5,4 @@ export const RESTRICTED = {
   runAsNonRoot: true,
 };
 
-/** Pod settings that the Restricted pod security standard requires. */
 export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };

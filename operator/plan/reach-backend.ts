@@ -13,7 +13,6 @@ import type { BackendSpec } from './find-group-members.ts';
 /** Default of `mcpPort`: the port of a program in a container. */
 export const CONTAINER_PORT = 8080;
 
-/** The way by which a runtime reaches a backend. */
 export type Reach =
   | { transport: 'streamable-http' | 'sse'; url: string; pods_host?: string }
   | (Command & {
@@ -23,7 +22,6 @@ export type Reach =
       restarted_at?: string;
     });
 
-/** Returns the address of a backend that the status shows to users. */
 export function placeOf(spec: BackendSpec, reach: Reach): string {
   if (reach.transport !== 'stdio') return reach.url;
   return `stdio:${spec.command?.[0] ?? spec.image ?? ''}`;

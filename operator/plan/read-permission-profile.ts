@@ -4,7 +4,6 @@ import type { Snapshot } from '../snapshot.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
-/** The network targets that a program may reach. */
 export interface Egress {
   /** CIDRs. */
   addresses: string[];
@@ -20,7 +19,6 @@ interface HostFolder {
   readOnly: boolean;
 }
 
-/** The enforceable part of a permission profile. */
 export interface Permissions {
   /** Undefined: the profile does not mention the network. */
   egress?: Egress;
@@ -58,7 +56,6 @@ function folder(text: string, readOnly: boolean): HostFolder {
   return { hostPath, mountPath, readOnly };
 }
 
-/** Reads the text of a permission profile in a ConfigMap. */
 export const readProfile = (text: string) => readBlock(PermissionProfileDocument, text);
 
 function readDocument(name: string, document: PermissionProfileDocument): Permissions {

@@ -30,7 +30,6 @@ function renderPrompts({ workload, filter, overrides, excludeAll }: WorkloadProm
   });
 }
 
-/** Renders how the lists of all backends are combined. */
 export function renderAggregation(config: AggregationConfig): AggregationDocument {
   const resolution = config.conflictResolutionConfig;
   return defined({

@@ -21,7 +21,6 @@ import { renderBackendBudget } from './render-scaling.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
 import type { Finding } from './finding.ts';
 
-/** The objects of a program, and findings for its administrator. */
 export interface Program {
   children: Child[];
   warnings: Finding[];
@@ -88,7 +87,6 @@ function renderWorkload(parts: Parts, snapshot: Snapshot): ClusterObject['object
   };
 }
 
-/** Reports the parts of a permission profile that no NetworkPolicy can enforce. */
 function notEnforced({ unenforced }: Permissions): Finding[] {
   if (unenforced.length === 0) return [];
   const names = unenforced.slice(0, NAMED).join(', ') + (unenforced.length > NAMED ? ' and more' : '');
@@ -103,7 +101,6 @@ function hostAccess({ folders, privileged }: Permissions): HostAccess[] {
   ];
 }
 
-/** Renders the bridge that serves a stdio program over HTTP. */
 function renderBridge(
   manifest: Manifest,
   spec: BackendSpec,

@@ -16,7 +16,6 @@ export type BackendDocument = RunConfigDocument['backends'][number];
 type WebhookDocument = NonNullable<BackendDocument['webhooks']>[number];
 type Webhook = NonNullable<NonNullable<BackendSpec['webhooks']>['validating']>[number];
 
-/** A backend of the document, with its description for the status. */
 interface RenderedBackend {
   entry: BackendDocument;
   url: string;
@@ -59,7 +58,6 @@ function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContex
   return resolved.document;
 }
 
-/** Renders the settings that apply with any transport: policies, webhooks, rate limits and tools. */
 function renderOffer(name: string, spec: BackendSpec, context: OutgoingContext, files: FileList) {
   const place = `MCPServer "${name}"`;
   const overrides = Object.entries(spec.toolsOverride ?? {}).map(([tool, text]) => [tool, defined(text)] as const);
@@ -84,10 +82,7 @@ function renderHeaders(forward: BackendSpec['headerForward'], place: string, fil
   });
 }
 
-/**
- * Returns the entry of one backend and the fields of its parts.
- * @throws Stalled or Waiting; the backend is then left out and no other is affected
- */
+/** @throws Stalled or Waiting; the backend is then left out and no other is affected */
 function renderEntry(
   name: string,
   spec: BackendSpec,

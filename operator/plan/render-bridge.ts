@@ -14,8 +14,7 @@ import { RESTRICTED } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { serviceHosts } from './render-run-config.ts';
 
-// A stdio program has a bridge in its pod: a runtime with this one backend. Two named pipes in a shared folder are the
-// program's input and output.
+// A bridge in the pod, a runtime with one backend, serves a stdio program: two named pipes in a shared folder are its input and output.
 
 const PIPES = '/run/mcp';
 const INPUT = `${PIPES}/in`;
@@ -25,10 +24,7 @@ const CONFIG = '/etc/vmcp/config';
 /** Connects the program directly to the pipes. Opening them waits for the bridge, and each side sees the other end close. */
 const RUN_PROGRAM = `exec "$@" <${INPUT} >${OUTPUT}`;
 
-/**
- * Copies between the pipes and the bridge. It opens both pipes at once, as each waits for the program. If one closes,
- * the other ends. dd forwards data at once; cat may buffer.
- */
+/** Opens both pipes at once, as each waits for the program; if one closes, the other ends. dd forwards data at once, cat may buffer. */
 const COPY = 'dd bs=65536 2>/dev/null';
 const JOIN_PIPES = `exec 3<&0; ${COPY} <&3 >${INPUT} & writer=$!; exec 3<&-; ${COPY} <${OUTPUT}; kill $writer 2>/dev/null`;
 
@@ -37,7 +33,6 @@ const BRIDGE_RESOURCES = { requests: { cpu: '20m', memory: '96Mi' }, limits: { c
 /** All runtimes of the namespace are one caller of the bridge. The runtimes check the length of names. */
 const LIMITS = { sessions_per_principal: 10_000, max_name_length: 128 };
 
-/** The program that the bridge starts in place of the tenant's program. */
 interface Joined {
   command: string;
   args: string[];
@@ -47,7 +42,6 @@ interface Joined {
 /** The bridge is ready when the program is, so no client sees a server without tools. */
 const OPERATIONAL = { failure_handling: { partial_failure_mode: 'fail' as const, health_check_interval: '5s' } };
 
-/** Renders the bridge's document: one backend with unchanged names. `command` and `args` reach the program. */
 function renderDocument(manifest: Manifest, joined: Joined, snapshot: Snapshot): RunConfigDocument {
   const { name, uid = '' } = manifest.metadata;
   return {
@@ -64,7 +58,6 @@ function renderDocument(manifest: Manifest, joined: Joined, snapshot: Snapshot):
   };
 }
 
-/** The bridge of one program: its ConfigMap and the parts of the pod. */
 export interface Bridge {
   configMap: ClusterObject['object'];
   /** A change of this token replaces the bridge. */
@@ -72,7 +65,6 @@ export interface Bridge {
   initContainers: object[];
   container: object;
   volumes: object[];
-  /** Service account of the pod, if the bridge needs one. */
   account?: string;
 }
 
@@ -158,7 +150,6 @@ function renderBridge(
   };
 }
 
-/** Renders the bridge of a program with a known command: pipes join both, without the API server. */
 export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, snapshot: Snapshot): Bridge {
   const joined = { command: '/bin/sh', args: ['-c', JOIN_PIPES] };
   const place = { mount: MOUNT_PIPES, volume: { name: 'pipes', emptyDir: { sizeLimit: '1Mi' } } };
@@ -204,5 +195,4 @@ export function pipedCommand(command: string[], args: string[] = []): { command:
   return { command: ['/bin/sh', '-c', RUN_PROGRAM, 'mcp'], args: [...command, ...args] };
 }
 
-/** Mount path of the pipes in the program's container. */
 export const PIPES_MOUNT = MOUNT_PIPES;

@@ -9,18 +9,15 @@ export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['au
 
 type Spec = MCPExternalAuthConfig['spec'];
 
-/** The input of a strategy: the spec, the providers, the files, and the place for messages. */
 interface Source {
   spec: Spec;
   providers: string[];
   byItself: boolean;
-  /** Boundary 1 of the same document. */
   incoming: RunConfigDocument['incoming'];
   files: FileList;
   place: string;
 }
 
-/** Returns a block that the kind's schema requires for its type. */
 function block<T>(written: T | undefined, { place, spec }: Source): T {
   if (written === undefined)
     throw new Stalled('InvalidSpec', `${place} of type ${spec.type} lacks its block: write it`);
@@ -96,7 +93,6 @@ function swapToken(source: Source): AuthDocument {
   });
 }
 
-/** Maps the flat union of the resource to the tagged union of the run configuration. */
 const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
   unauthenticated: () => ({ type: 'unauthenticated' }),
   headerInjection(source) {
@@ -124,11 +120,7 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
   },
 };
 
-/**
- * Renders the authentication at a backend. `around`: providers and boundary 1 of the same document, and whether it is
- * an MCPServer's own endpoint.
- * @throws Stalled for settings that do not fit; Waiting for missing secrets
- */
+/** `around`: providers and boundary 1 of the same document. @throws Stalled for settings that do not fit; Waiting for missing secrets */
 export function renderCredential(
   name: string,
   spec: Spec,

@@ -12,7 +12,6 @@ import { keepsStateInProcess } from './check-replicas.ts';
 import type { ServerSpec } from './server-spec.ts';
 import { replicasOf } from './render-scaling.ts';
 
-/** Default requests and limits. */
 const RUNTIME_RESOURCES = {
   requests: { cpu: '100m', memory: '128Mi' },
   limits: { cpu: '1', memory: '512Mi' },

@@ -8,10 +8,8 @@ import type { FileList } from './file-list.ts';
 
 type OidcDocument = Extract<RunConfigDocument['incoming'], { type: 'oidc' }>;
 
-/** Leaves out a switch that is off. */
 const trueOnly = (value: boolean | undefined) => (value === true ? true : undefined);
 
-/** Renders an issuer for the run configuration. `field`: its field, for messages. */
 export function renderInlineIssuer(
   issuer: SharedOidc,
   allowPrivateIp: boolean | undefined,
@@ -34,10 +32,7 @@ export function renderInlineIssuer(
   });
 }
 
-/**
- * Returns the key set of the cluster's own API server. The runtime cannot fetch it, as that needs a token with the API
- * server's audience.
- */
+/** Returns the key set for the runtime, which cannot fetch it: that needs a token with the API server's audience. */
 function clusterKeySet(snapshot: Snapshot): { keys: Record<string, unknown>[] } {
   const { platform } = snapshot;
   if (platform.mode === 'local') {
@@ -52,7 +47,6 @@ function clusterKeySet(snapshot: Snapshot): { keys: Record<string, unknown>[] } 
   );
 }
 
-/** Renders service account tokens for the run configuration. */
 export function renderKubernetesIssuer(
   issuer: SharedKubernetesOidc,
   allowPrivateIp: boolean | undefined,

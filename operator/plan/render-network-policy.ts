@@ -10,7 +10,6 @@ const OPERATOR_LABELS = { 'app.kubernetes.io/name': 'vmcp-operator' };
 
 const inNamespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
 
-/** Returns the peers of the private port: the operator and the metrics collectors. */
 function privatePeers({ operatorNamespace, scraperNamespaces }: ClusterFacts): object[] {
   return [
     ...(operatorNamespace === undefined
@@ -58,14 +57,12 @@ const DNS = {
   ],
 };
 
-/** Renders a program's allowed targets as far as addresses and ports express them. */
 function egressRules({ addresses, ports, everywhere }: Egress): object[] {
   const to = everywhere ? {} : { to: addresses.map((cidr) => ({ ipBlock: { cidr } })) };
   const limited = ports.length === 0 ? {} : { ports: ports.map((port) => ({ port, protocol: 'TCP' })) };
   return everywhere || addresses.length > 0 ? [DNS, { ...to, ...limited }] : [];
 }
 
-/** Returns the runtimes of a group's servers; none without such a server. */
 function groupPeers(group: string | undefined, snapshot: Snapshot): object[] {
   const names = group === undefined ? [] : serversOfGroup(group, snapshot);
   if (names.length === 0) return [];
@@ -73,10 +70,7 @@ function groupPeers(group: string | undefined, snapshot: Snapshot): object[] {
   return [{ podSelector: { matchLabels: { 'app.kubernetes.io/name': RUNTIME }, matchExpressions: [instance] } }];
 }
 
-/**
- * Renders the policy of a backend: only its own runtime and those of its group reach it. Other calls would bypass
- * boundary 1 and all policies. `egress`: from the permission profile; undefined if it does not mention the network.
- */
+/** Only a backend's own runtime and its group's reach it: other calls bypass all policies. `egress` is undefined without a profile. */
 export function renderBackendNetworkPolicy(
   manifest: Manifest,
   group: string | undefined,

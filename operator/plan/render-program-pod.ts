@@ -13,7 +13,6 @@ import { type Bridge, pipedCommand, PIPES_MOUNT } from './render-bridge.ts';
 
 const BACKEND_RESOURCES = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '1', memory: '512Mi' } };
 
-/** Returns the port on which the program listens; undefined for stdio. */
 export function programPort(spec: BackendSpec): number | undefined {
   return transportOf(spec) === 'stdio' ? undefined : (spec.mcpPort ?? CONTAINER_PORT);
 }
@@ -41,7 +40,6 @@ function renderFolders(spec: BackendSpec, { folders }: Permissions) {
   }));
 }
 
-/** Renders the start of a program and its readiness probe. */
 function renderStart(spec: BackendSpec) {
   const port = programPort(spec);
   if (port === undefined)

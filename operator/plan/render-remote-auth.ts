@@ -10,11 +10,8 @@ type RemoteAuthDocument = Extract<AuthDocument, { type: 'remote_auth' }>;
 type RemoteAuth = NonNullable<BackendSpec['remoteAuth']>;
 type RemoteAuthState = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner'>;
 
-/** The facts of a document that decide where its logins work in a cluster. */
 export interface LoginPlace {
-  /** The server, for messages. */
   server: string;
-  /** The document is an MCPServer's own endpoint. */
   byItself: boolean;
   /** The document has a page for user logins. */
   hasPage: boolean;

@@ -13,10 +13,8 @@ import { renderTelemetry } from './render-telemetry.ts';
 import { renderSessionStorage } from './render-storage.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-/** Public port in a cluster. */
 const PUBLIC_PORT = 4483;
 
-/** Results of earlier steps. */
 interface ServerParts {
   manifest: Manifest;
   spec: ServerSpec;
@@ -33,7 +31,6 @@ interface Listen {
   private_port: number;
 }
 
-/** Returns the prefix of all keys of a server in a shared store. */
 export function keyPrefixOf(named: Named, { namespace }: Pick<Snapshot, 'namespace'>): string {
   return `vmcp:${namespace}/${runtimeNameOf(named)}:`;
 }
@@ -56,7 +53,6 @@ export function listenOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapsho
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
 }
 
-/** Returns the endpoint URL that users enter. */
 export function endpointOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): string {
   const typed = resourceUrlOf(spec.incomingAuth);
   if (typed !== undefined) return typed;
@@ -68,7 +64,6 @@ export function endpointOf(manifest: Manifest, spec: ServerSpec, snapshot: Snaps
   return `${scheme}://127.0.0.1:${port}${path}`;
 }
 
-/** Returns the names of a Service for clients in the cluster. */
 export function serviceHosts(child: string, { namespace }: Snapshot): string[] {
   const inside = `${child}.${namespace}`;
   return [child, inside, `${inside}.svc`, `${inside}.svc.cluster.local`];
@@ -118,7 +113,6 @@ function sessionStorageOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapsh
   return renderSessionStorage(written, keyPrefixOf(manifest, snapshot), files);
 }
 
-/** Returns the secrets that seal data stored outside of the process. */
 export function renderSealing(
   manifest: Manifest,
   spec: ServerSpec,

@@ -4,15 +4,11 @@ import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './obje
 import type { ClusterObject } from './outcome.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-/** Returns the largest possible number of pods. */
 function mostReplicas({ autoscaling, replicas }: ServerSpec): number {
   return autoscaling?.maxReplicas ?? replicas ?? 1;
 }
 
-/**
- * Returns `spec.replicas` of the Deployment. With autoscaling, the autoscaler owns it. Until its first write the value
- * stays, as a field that its only owner drops falls back to 1.
- */
+/** With autoscaling, the value stays until the autoscaler owns it: a field that its only owner drops falls back to 1. */
 export function replicasOf(spec: ServerSpec, child: string, snapshot: Snapshot): number | undefined {
   if (!spec.autoscaling) return spec.replicas ?? 1;
   const { wanted = 0, scaledByOther = false } = snapshot.deployments?.[child] ?? {};
@@ -49,7 +45,6 @@ export function renderDisruptionBudget(
   return [disruptionBudget(metadata, spec.podDisruptionBudget ?? ONE_AT_A_TIME, selector)];
 }
 
-/** Renders the budget for the pods of a backend. */
 export function renderBackendBudget(
   manifest: Manifest,
   replicas: number,

@@ -47,7 +47,6 @@ export function renderMetricsService(manifest: Manifest, snapshot: Snapshot): Cl
   });
 }
 
-/** Renders the Service by which runtimes reach a backend in the cluster. */
 export function renderBackendService(manifest: Manifest, number: number, snapshot: Snapshot): ClusterObject['object'] {
   const selector = backendSelector(manifest);
   const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, snapshot);

@@ -3,7 +3,6 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 
-/** Where values of Secrets are read. */
 type SecretFiles = Pick<FileList, 'secret'>;
 
 type StorageDocument = NonNullable<RunConfigDocument['session_storage']>;
@@ -45,7 +44,6 @@ function renderRedis(redis: Redis, keyPrefix: string, field: string, files: Secr
   });
 }
 
-/** Renders the authorization server's storage. */
 export function renderAuthServerStorage(
   storage: AuthServerStorage,
   keyPrefix: string,

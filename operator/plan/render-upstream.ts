@@ -27,7 +27,6 @@ function renderUserInfo(info: UserInfo) {
   });
 }
 
-/** Renders the members that both types of client share. */
 function renderClient(config: Oauth2Config | OidcConfig, redirectUri: string, field: string, files: FileList) {
   return defined({
     client_id: config.clientId,
@@ -67,7 +66,6 @@ function renderOidc(config: OidcConfig, redirectUri: string, field: string, file
   });
 }
 
-/** Returns the redirect URI to register at a provider. */
 export function redirectUriOf(provider: UpstreamProvider, base: string): string {
   const written = provider.oauth2Config?.redirectUri ?? provider.oidcConfig?.redirectUri;
   return written ?? `${base.replace(/\/$/, '')}/oauth/callback/${provider.name}`;

@@ -11,7 +11,6 @@ import type { Finding } from './finding.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
 
-/** The location of an authorization server and the files that the platform gives it. */
 export interface AuthServerPlace {
   /** The URL that clients enter: the audience of all tokens. */
   resourceUrl: string | undefined;
@@ -21,7 +20,6 @@ export interface AuthServerPlace {
   kept?: { database: string; secrets: NonNullable<Snapshot['generated'][string]> } | undefined;
 }
 
-/** The embedded authorization server of one document. */
 export interface ResolvedAuthServer {
   document: AuthServerDocument;
   redirectUris: Record<string, string>;
@@ -112,7 +110,6 @@ function renderBounds(config: AuthServerConfig) {
 
 const OUT_OF_SERVICE = 'ProviderOutOfService';
 
-/** Returns the condition that names each provider out of service and what that means for logins. */
 function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined): Finding[] {
   const found = upstreams.flatMap(({ document: { name, required }, missing }) => {
     if (!missing) return [];
@@ -134,10 +131,7 @@ export function lookForProviders({ conditions }: Pick<Status, 'conditions'>): { 
   return conditions.some(({ type }) => type === OUT_OF_SERVICE) ? { requeueAfter: LOOK_AGAIN } : {};
 }
 
-/**
- * Renders the embedded authorization server. A provider whose secret is missing is out of service. Throws `Stalled` for settings that
- * contradict boundary 1, and `Waiting` for missing secrets of the server itself.
- */
+/** A provider without its secret is out of service. @throws Stalled for a contradiction of boundary 1; Waiting for own secrets */
 export function resolveAuthServer(
   config: AuthServerConfig,
   incoming: RunConfigDocument['incoming'],

@@ -8,10 +8,8 @@ import { verdictOf } from './read-verdict.ts';
 
 type AuthzDocument = NonNullable<RunConfigDocument['authz']>;
 
-/** The policies of one boundary. */
 export interface ResolvedAuthz {
   readonly document: AuthzDocument;
-  /** Whether a policy reads the principal or a claim. */
   readonly readsCaller: boolean;
   /** Whether a policy names `Client::"anonymous"`. */
   readonly namesAnonymous: boolean;
@@ -26,10 +24,7 @@ function placeOf(field: string, configMap: AuthzConfig['configMap']): string {
   return configMap ? `${field}.configMap: ConfigMap "${configMap.name}", key "${configMap.key}"` : field;
 }
 
-/**
- * Reads and validates the policies of one boundary. `field`: the field of the block.
- * @throws Waiting for a missing ConfigMap; Stalled for policies that cannot be served
- */
+/** `field`: that of the block. @throws Waiting for a missing ConfigMap; Stalled for policies that cannot be served */
 export function resolveAuthz(
   config: AuthzConfig,
   field: string,

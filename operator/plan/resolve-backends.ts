@@ -10,7 +10,6 @@ interface Tried {
   entry?: BackendDocument;
 }
 
-/** Returns the summary of a backend that is left out. */
 function leftOut(name: string, { reason, message }: Stalled | Waiting): Tried {
   return { finding: { name, excluded: { reason, message } } };
 }

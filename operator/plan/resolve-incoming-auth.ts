@@ -11,11 +11,9 @@ import type { Finding } from './finding.ts';
 
 type IncomingDocument = RunConfigDocument['incoming'];
 
-/** Boundary 1 of one document. */
 export interface ResolvedIncoming {
   incoming: IncomingDocument;
   authz?: ResolvedAuthz;
-  /** The field of the issuer. */
   place?: string;
   warnings: Finding[];
 }
@@ -32,10 +30,7 @@ function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefin
   return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, snapshot);
 }
 
-/**
- * Compares the settings for private addresses if the issuer is in another resource. The schema compares only within one.
- * @throws Stalled
- */
+/** Compares settings for private addresses if the issuer is in another resource; the schema covers only its own. @throws Stalled */
 function checkPrivateAddresses({ jwksAllowPrivateIP: here }: IncomingAuth, issuer: ResolvedIssuer): void {
   const there = issuer.type === 'inline' ? issuer.block.jwksAllowPrivateIP : undefined;
   if (here === undefined || there === undefined || here === there) return;
@@ -43,10 +38,7 @@ function checkPrivateAddresses({ jwksAllowPrivateIP: here }: IncomingAuth, issue
   throw new Stalled('InvalidIncomingAuth', message);
 }
 
-/**
- * Resolves boundary 1. `embedded`: the authorization server of the same process is the issuer.
- * @throws Stalled, Waiting: no server runs without boundary 1
- */
+/** `embedded`: the authorization server of the same process is the issuer. @throws Stalled, Waiting: no server runs without boundary 1 */
 export function resolveIncomingAuth(
   auth: IncomingAuth,
   embedded: boolean,

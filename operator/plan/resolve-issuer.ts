@@ -9,13 +9,11 @@ import { readIssuer } from './read-issuer.ts';
 import { readSpec } from './read-resource.ts';
 
 interface Asked {
-  /** The field of the issuer, for messages. */
   place: string;
   audience?: string | undefined;
   scopes?: string[] | undefined;
 }
 
-/** The issuer of boundary 1, from any field, and the requirements on its tokens. */
 export type ResolvedIssuer = Asked &
   ({ type: 'inline'; block: SharedOidc } | { type: 'kubernetes'; block: SharedKubernetesOidc });
 

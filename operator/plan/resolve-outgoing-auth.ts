@@ -12,16 +12,13 @@ import { type Reach } from './reach-backend.ts';
 import { renderCredential, type AuthDocument } from './render-credential.ts';
 import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
 
-/** Boundary 2 of one backend. */
 export interface ResolvedAuth {
   /** Type of the MCPExternalAuthConfig, for users; `unauthenticated` if there is none. */
   authType: string;
   auth: AuthDocument;
-  /** Its field, for messages. */
   place: string;
 }
 
-/** The part of the input that all backends of one document share. */
 export interface OutgoingContext {
   outgoing: OutgoingAuth;
   /** Boundary 1 of the same document, which identifies the callers in the policies of MCPServers. */
@@ -30,26 +27,20 @@ export interface OutgoingContext {
   usersAreNamed: boolean;
   /** The document is an MCPServer's own endpoint. */
   byItself: boolean;
-  /** Names of the upstream providers in the same document's authorization server. */
   providers: string[];
-  /** The place and storage of logins at remote servers in a cluster. */
   login: LoginPlace;
   snapshot: Snapshot;
 }
 
 const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthenticated' }, place: 'auth' };
 
-/**
- * Selects the authentication: the MCPServer's own (`own`), a named MCPExternalAuthConfig, or none. With `inline`, an
- * unlisted backend gets unauthenticated requests unless a default is written, whatever its own settings.
- */
+/** Selects the MCPServer's own authentication, a named one, or none. With `inline`, an unlisted backend gets only a written default. */
 function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string } | undefined {
   if (outgoing.source === 'discovered') return 'own';
   const entry = ownValue(outgoing.backends, name) ?? outgoing.default;
   return entry?.type === 'discovered' ? 'own' : entry?.externalAuthConfigRef;
 }
 
-/** Resolves the MCPServer's own authentication at its remote server: a fixed token or a login. */
 function ownToken(
   name: string,
   auth: NonNullable<BackendSpec['remoteAuth']>,

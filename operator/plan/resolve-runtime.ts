@@ -23,21 +23,17 @@ import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { ServerFindings, ServerObserved } from './summarise-status.ts';
 
-/** The resolved document of a runtime, and the state of its backends. */
 export interface ResolvedRuntime {
   rendered: Rendered;
   findings: ServerFindings;
 }
 
-/** The backends of a document. */
 export interface ResolvedBackends {
   entries: RunConfigDocument['backends'];
   findings: BackendFinding[];
-  /** Names of all possible backends. */
   members: string[];
 }
 
-/** Returns the folders of a runtime's files. */
 function directoriesOf(child: string, snapshot: Snapshot): { secret: string; config: string } {
   if (snapshot.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
   const own = `${snapshot.platform.directory}/${child}`;
@@ -52,10 +48,7 @@ function hasWrittenStorage({ kind, spec }: Manifest, snapshot: Snapshot): boolea
   return valueAt(config?.spec, ['embeddedAuthServer', 'storage']) !== undefined;
 }
 
-/**
- * Returns the place of the authorization server. On one machine, logins outlive a restart unless another storage is
- * written. The filled-in default does not show whether it was written.
- */
+/** On one machine, logins outlive a restart unless another storage is written. The filled-in default does not show whether it was. */
 function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): AuthServerPlace {
   const { kind, metadata } = manifest;
   const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, snapshot) };
@@ -84,10 +77,7 @@ function loginPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): L
   };
 }
 
-/**
- * Resolves in this order: incoming, authorization server, backends with outgoing, run configuration. `resolve` finds the backends.
- * @throws Stalled, Waiting
- */
+/** Resolves in this order: incoming, authorization server, backends with outgoing, run configuration. @throws Stalled, Waiting */
 export function resolveRuntime(
   manifest: Manifest,
   spec: ServerSpec,
@@ -135,7 +125,6 @@ export function resolveRuntime(
   };
 }
 
-/** Returns the platform's observation of the runtime, and whether it serves exactly this document. */
 export function observeRuntime(manifest: Manifest, rendered: Rendered, snapshot: Snapshot): ServerObserved {
   const name = runtimeNameOf(manifest);
   const runtime = snapshot.observed[name];

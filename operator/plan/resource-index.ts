@@ -3,7 +3,6 @@ import type { Manifest } from '../snapshot.ts';
 /** Texts that may be the name of a resource. Look-ups ignore all others. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** Maps texts to names of resources. */
 class Lookup {
   readonly #names = new Map<string, Set<string>>();
 
@@ -60,12 +59,10 @@ export class ResourceIndex {
     this.#entries.delete(name);
   }
 
-  /** Returns the names of the resources with this text anywhere in their spec. */
   naming(text: string): string[] {
     return this.#specs.get(text);
   }
 
-  /** Returns the names of the resources with this text anywhere in their status. */
   namingInStatus(text: string): string[] {
     return this.#statuses.get(text);
   }
@@ -81,7 +78,6 @@ function isSameSpec({ metadata: a }: Manifest, { metadata: b }: Manifest): boole
   return a.generation !== undefined && a.generation === b.generation && a.uid === b.uid;
 }
 
-/** Returns all texts in a value that may be names. */
 function namesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value === 'string') {
     if (NAME.test(value)) found.add(value);
@@ -106,7 +102,6 @@ function indexOf(resources: Record<string, Manifest>): ResourceIndex | undefined
   return index instanceof ResourceIndex ? index : undefined;
 }
 
-/** An index with one changed resource. */
 class ChangedIndex extends ResourceIndex {
   readonly #base: ResourceIndex;
   readonly #own = new ResourceIndex();
@@ -132,10 +127,7 @@ class ChangedIndex extends ResourceIndex {
   }
 }
 
-/**
- * Returns the record with one resource added or replaced. Does not change the record, and does not copy an indexed one:
- * it may have thousands of entries.
- */
+/** Returns the record with one resource added or replaced, without copying an indexed record, which may have thousands of entries. */
 export function withResource(resources: Record<string, Manifest>, manifest: Manifest): Record<string, Manifest> {
   const { name } = manifest.metadata;
   const base = indexOf(resources);
@@ -159,7 +151,6 @@ export function withResource(resources: Record<string, Manifest>, manifest: Mani
 
 type Resources = Record<string, Manifest>;
 
-/** Returns whether a value contains a text. */
 function mentions(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value === text;
   if (typeof value !== 'object' || value === null) return false;
@@ -171,17 +162,14 @@ function select(resources: Resources, names: string[] | undefined, fits: (manife
   return names.flatMap((name) => resources[name] ?? []);
 }
 
-/** Returns the resources with this name of another one anywhere in their spec. */
 export function resourcesNaming(resources: Resources, text: string): Manifest[] {
   return select(resources, indexOf(resources)?.naming(text), ({ spec }) => mentions(spec, text));
 }
 
-/** Returns the resources with this name in their last written status. */
 export function resourcesNamingInStatus(resources: Resources, text: string): Manifest[] {
   return select(resources, indexOf(resources)?.namingInStatus(text), ({ status }) => mentions(status, text));
 }
 
-/** Returns whether look-ups in these resources use an index. */
 export function isIndexed(resources: Resources): boolean {
   return indexOf(resources) !== undefined;
 }

@@ -2,7 +2,6 @@ import type { VirtualMCPServer } from '#crds/kinds/index';
 
 /** The spec of a runtime: a VirtualMCPServer's own spec, and the settings that only a single MCPServer has. */
 export type ServerSpec = VirtualMCPServer['spec'] & {
-  /** Another public port. */
   port?: number | undefined;
   /** Path before /mcp, without a trailing slash. */
   endpointPrefix?: string | undefined;

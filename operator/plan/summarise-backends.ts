@@ -40,7 +40,6 @@ function summariseBackend(
   return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...login };
 }
 
-/** Returns the backends for the status: configured, left out, and the runtime's results. */
 export function summariseBackends(
   findings: BackendFinding[],
   observed: ObservedRuntime | undefined,
@@ -58,7 +57,6 @@ export function summariseBackends(
 
 export const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
 
-/** Reports where users have to log in at remote servers. */
 export function loginFindings(backends: BackendSummary[]): Finding[] {
   const missing = backends.filter(({ loginUrl }) => loginUrl !== undefined);
   if (missing.length === 0) return [];
@@ -92,7 +90,6 @@ const FIRST_LIST = 10_000;
 const FIRST_PODS = 60_000;
 /** Milliseconds between checks whether a deadline has passed. */
 const LOOK_FOR_LISTS = 2000;
-/** Reason of a Ready condition that waits for first lists. */
 const UNLISTED = 'BackendsNotListed';
 
 const isAway = ({ phase }: BackendSummary): boolean => phase === 'Unknown' || phase === 'Unavailable';
@@ -111,7 +108,6 @@ function deadlineOf(backend: BackendSummary, deployments: Readonly<Record<string
   return mayCome && isAway(backend) ? FIRST_PODS : FIRST_LIST;
 }
 
-/** Reports that a new server waits for the first lists of some backends. Each list has a deadline. */
 export function unlistedFinding(
   backends: BackendSummary[],
   deployments: Readonly<Record<string, ObservedDeployment>>,
@@ -134,7 +130,6 @@ export function lookForLists({ conditions }: Status): { requeueAfter?: number } 
   return conditions.some(({ reason }) => reason === UNLISTED) ? { requeueAfter: LOOK_FOR_LISTS } : {};
 }
 
-/** Reports whether every backend answers. */
 export function allReadyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
   const type = 'AllBackendsReady';
   if (!observed) {

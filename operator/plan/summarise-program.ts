@@ -28,7 +28,6 @@ const RENDERED: Finding = {
   message: 'A VirtualMCPServer says in its status whether it answers.',
 };
 
-/** Returns the pods of the program, if it has pods. */
 function workloadOf(manifest: Manifest, spec: BackendSpec, snapshot: Snapshot): Workload | undefined {
   if (snapshot.platform.mode !== 'cluster' || spec.remoteUrl !== undefined) return undefined;
   const child = backendChild(manifest.metadata.name);
@@ -47,7 +46,6 @@ function phaseOf(findings: Finding[]): Status['phase'] {
   return findings.some(({ reason }) => reason === 'RolloutHangs') ? 'Degraded' : 'Ready';
 }
 
-/** Returns the status of an MCPServer after a successful plan. */
 export function summariseProgram(
   manifest: Manifest,
   spec: BackendSpec,

@@ -18,7 +18,6 @@ import {
 } from './summarise-backends.ts';
 import { podsReason, remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
 
-/** The parts of a status that only some kinds have. */
 export interface ServerFindings {
   url: string;
   redirectUris: Record<string, string> | undefined;
@@ -49,10 +48,7 @@ export function datedConditions(findings: Finding[], manifest: Manifest, now: st
 
 const isStalled = (findings: Pick<Finding, 'type'>[]) => findings.some(({ type }) => type === 'Stalled');
 
-/**
- * Returns the status of a generation that is not served yet. Readers wait until it is served or `Stalled`; a `Stalled`
- * status is final. `kubectl wait` compares the condition's generation.
- */
+/** Returns the status of a generation that is not served yet. `Stalled` is final. `kubectl wait` compares the condition's generation. */
 export function notYetServed(status: Status, manifest: Manifest): Status {
   if (isStalled(status.conditions)) return status;
   const { observedGeneration } = previousStatus(manifest);
@@ -64,7 +60,6 @@ export function notYetServed(status: Status, manifest: Manifest): Status {
   return defined({ ...status, observedGeneration, conditions });
 }
 
-/** Returns why no pod answers. */
 function unansweredFinding({ workload, failure }: ServerObserved): Finding {
   const [type, status] = ['Ready', 'False'] as const;
   if (failure !== undefined) {
@@ -80,7 +75,6 @@ function unansweredFinding({ workload, failure }: ServerObserved): Finding {
 }
 
 interface ReadyParts {
-  /** Findings that keep the runtime from this configuration. */
   progress: Finding[];
   allReady: Finding;
   unlisted: Finding | undefined;
@@ -112,7 +106,6 @@ function phaseOf(ready: Finding, others: Finding[], backends: BackendSummary[]):
   return backends.every(isWell) && !others.some(isDegrading) && !isStalled(others) ? 'Ready' : 'Degraded';
 }
 
-/** Returns the warnings of the runtime, except those that the plan reports itself. */
 function runtimeFindings(observed: ObservedRuntime | undefined, planned: readonly Finding[]): Finding[] {
   const unplanned = (observed?.warnings ?? []).filter((text) => !planned.some(({ message }) => message.includes(text)));
   const said = unplanned.slice(0, RUNTIME_WARNINGS);
@@ -120,7 +113,6 @@ function runtimeFindings(observed: ObservedRuntime | undefined, planned: readonl
   return [{ type: 'RuntimeWarning', status: 'True', reason: 'RuntimeReported', message: said.join('; ') }];
 }
 
-/** Returns findings that keep the runtime from this configuration. */
 function deliveryFindings(observed: ObservedRuntime | undefined, delivered: boolean): Finding[] {
   if (!observed || delivered) return [];
   const refused = observed.config_refused?.message;
@@ -132,16 +124,11 @@ function deliveryFindings(observed: ObservedRuntime | undefined, delivered: bool
   return [{ type: 'Reconciling', status: 'True', reason: 'NewConfiguration', message }];
 }
 
-/** The platform's observation of a server's runtime. */
 export interface ServerObserved {
   runtime: ObservedRuntime | undefined;
-  /** The runtime serves exactly this plan. */
   delivered: boolean;
-  /** On one machine: why its process does not start. */
   failure?: string;
-  /** In a cluster: its pods. */
   workload?: Workload & { selector: string };
-  /** In a cluster: all Deployments of the namespace. */
   deployments?: Readonly<Record<string, ObservedDeployment>>;
 }
 
@@ -152,7 +139,6 @@ function progressFindings({ runtime, delivered, workload }: ServerObserved): Fin
   return rollout.length === 0 || isStalled(delivery) ? delivery : rollout;
 }
 
-/** Returns the status of a VirtualMCPServer after a successful plan. */
 export function summariseServer(
   findings: ServerFindings,
   manifest: Manifest,
@@ -203,10 +189,7 @@ function problemFindings(problem: unknown): Finding[] {
   return [ready];
 }
 
-/**
- * Returns the status of a failed plan: earlier facts stay, the conditions report the problem. `serving`: a former
- * configuration is still served, so its warnings stay too.
- */
+/** Returns the status of a failed plan: earlier facts stay. With `serving`, a former configuration runs, so its warnings stay too. */
 export function summariseProblem(problem: unknown, manifest: Manifest, serving: boolean, now: string): Status {
   const former = previousStatus(manifest);
   const found = problemFindings(problem);
@@ -221,12 +204,10 @@ export function summariseProblem(problem: unknown, manifest: Manifest, serving: 
   };
 }
 
-/** Returns earlier warnings, without the state itself and its obstacles. */
 function warningsOf(conditions: Condition[]): Condition[] {
   return conditions.filter(({ type }) => !['Ready', 'Stalled', 'Waiting'].includes(type));
 }
 
-/** Returns the outcome of a failed application, with the failure in its status. */
 export function withProblem(outcome: Outcome, problem: unknown, manifest: Manifest | undefined, now: string): Outcome {
   if (!outcome.status || !manifest) return outcome;
   const findings = datedConditions(problemFindings(problem), manifest, now);

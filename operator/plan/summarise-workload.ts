@@ -2,14 +2,11 @@ import type { Status } from '#crds/kinds/status';
 import type { Manifest, ObservedDeployment, PodProblem } from '../snapshot.ts';
 import type { Finding } from './finding.ts';
 
-/** The state of a child's pods in a cluster. */
 export interface Workload {
-  /** Name of the Deployment or StatefulSet. */
   child: string;
   observed: ObservedDeployment | undefined;
 }
 
-/** Returns the remedy for pods that do not start. */
 export function remedyFor({ child, observed }: Workload): string {
   if (observed?.podProblem) return `The pods of ${child} do not start: ${observed.podProblem.message}`;
   const problem = observed?.problem;
@@ -17,7 +14,6 @@ export function remedyFor({ child, observed }: Workload): string {
   return `The pods of ${child} do not start${said}. See kubectl describe pods and their logs, and mend what they say.`;
 }
 
-/** Returns why its pods do not start; undefined while no problem is known. */
 export function podsReason({ observed }: Workload): PodProblem['reason'] | undefined {
   return observed?.problem === undefined ? observed?.podProblem?.reason : 'PodsFail';
 }
@@ -27,7 +23,6 @@ export function servedBefore({ status }: Manifest): boolean {
   return (status as Partial<Status> | undefined)?.observedGeneration !== undefined;
 }
 
-/** Reports whether the program of an MCPServer runs. */
 export function programFinding(workload: Workload, manifest: Manifest): Finding {
   const type = 'Ready';
   const { observed } = workload;
@@ -52,13 +47,11 @@ export function programFinding(workload: Workload, manifest: Manifest): Finding 
   return { type, status: 'False', reason: 'PodsNotReady', message };
 }
 
-/** Returns the ready and the wanted pods as text. */
 function countReady({ readyReplicas, replicas, wanted = replicas }: ObservedDeployment): string {
   if (readyReplicas >= wanted) return 'Pods of a former shape are still being replaced: wait.';
   return `${readyReplicas} of ${wanted} pods are ready: wait.`;
 }
 
-/** Reports a roll-out that is in progress or stuck. */
 export function rolloutFindings(workload: Workload): Finding[] {
   const { observed } = workload;
   if (!observed || observed.complete) return [];

@@ -10,10 +10,7 @@ export interface Cause {
 interface ApiErrorFacts extends ErrorOptions {
   /** HTTP status; 0 without an answer. */
   status: number;
-  /**
-   * Kubernetes' own reason, e.g. `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, `Invalid`; or `Unreachable`,
-   * `Timeout`, `InvalidAnswer`.
-   */
+  /** Kubernetes' own, e.g. `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, `Invalid`; or `Unreachable`, `Timeout`, `InvalidAnswer`. */
   reason: string;
   /** Milliseconds that the server asks to wait, if it does. */
   retryAfter?: number | undefined;
@@ -62,7 +59,6 @@ export class ApiError extends Retriable {
   }
 }
 
-/** Returns whether a problem is an answer of the API server with one of these statuses. */
 export function isStatus(problem: unknown, ...statuses: number[]): problem is ApiError {
   return problem instanceof ApiError && statuses.includes(problem.status);
 }

@@ -17,12 +17,10 @@ import {
 } from './read-page.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
 
-/** Selects objects: of one namespace or of all, by labels and fields. */
 export interface Selection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Requests only metadata (`PartialObjectMetadata`), for watched Secrets. */
   metadataOnly?: boolean | undefined;
 }
 
@@ -48,14 +46,12 @@ export interface WriteOptions extends CallOptions {
 export type OnRequest = (verb: string, resource: string, code: number, seconds: number) => void;
 
 /**
- * Client of the API server for raw objects. Every call has a deadline, fails with an `ApiError` and is never repeated
- * here. The client library's typed calls drop fields. Its watch hides unreadable events, loses Retry-After and opens a
- * TLS connection each time. It serves only for kubeconfigs and logins.
+ * Every call has a deadline and fails with an `ApiError`; none is repeated here. The client library's typed calls drop fields. Its watch
+ * hides unreadable events, loses Retry-After and opens a TLS connection each time, so it serves only for kubeconfigs and logins.
  */
 export class KubeApi {
   readonly #connection: Connection;
   readonly #onRequest: OnRequest;
-  /** Long answers and long lines of watches that are being read. */
   readonly #longTexts = new Semaphore({ total: BOUNDS.api.longTexts });
 
   constructor(connection: Connection, onRequest: OnRequest = () => undefined) {
@@ -63,15 +59,11 @@ export class KubeApi {
     this.#onRequest = onRequest;
   }
 
-  /** Returns the namespace of the kubeconfig's context, or of the pod. */
   get namespace(): string | undefined {
     return this.#connection.namespace;
   }
 
-  /**
-   * Returns one page of at most `limit` objects, fewer if they are long: objects may have a megabyte each. Pass `next`
-   * of the last page to continue. Without both, returns everything at once.
-   */
+  /** Returns a page of at most `limit` objects, fewer if they are long; pass its `next` to continue. Without both, returns everything. */
   async list(
     resource: Resource,
     { namespace, labelSelector, fieldSelector, metadataOnly }: Selection = {},
@@ -90,21 +82,18 @@ export class KubeApi {
     return readPage(read, { limit, first: next?.limit ?? limit });
   }
 
-  /** Returns one object. */
   async get(resource: Resource, place: Place, options: CallOptions = {}): Promise<KubeObject> {
     const path = pathOf(resource, place);
     return (await this.#json({ verb: 'get', resource: resource.plural, method: 'GET', path }, options)) as KubeObject;
   }
 
-  /** Returns the JSON of another path, e.g. `/openid/v1/jwks`. */
   async getPath(path: string, options: CallOptions = {}): Promise<unknown> {
     // Key sets have their own media type.
     return this.#json({ verb: 'get', resource: path, method: 'GET', path, accept: '*/*' }, options);
   }
 
   /**
-   * Yields changes after `resourceVersion`, including bookmarks. Ends with the server, with `signal`, or after
-   * `silence` milliseconds without data; then continue from the last version.
+   * Yields changes after `resourceVersion`, including bookmarks, until the server or `signal` ends it, or `silence` milliseconds pass.
    * @throws ApiError if refused (410 `Expired`: list again), cut off, or unreadable
    */
   async *watch(
@@ -167,7 +156,6 @@ export class KubeApi {
     );
   }
 
-  /** Changes fields of one object by a merge, strategic merge or JSON patch. */
   async patch(
     resource: Resource,
     place: Place,
@@ -240,12 +228,10 @@ export class KubeApi {
     }
   }
 
-  /** Yields the bytes of another path as they arrive, until `signal`. */
   async *stream(wanted: Exchange, limits: Deadlines): AsyncGenerator<Uint8Array, void, void> {
     yield* (await this.#send(wanted, limits)) as AsyncIterable<Uint8Array>;
   }
 
-  /** Closes all connections. Open calls fail. */
   async close(): Promise<void> {
     await this.#connection.close();
   }
@@ -273,7 +259,6 @@ export class KubeApi {
     }
   }
 
-  /** Sends one request. Returns the body of the answer, or throws the server's refusal. */
   async #send(wanted: Exchange, limits: Deadlines) {
     const startedAt = performance.now();
     let code = 0;

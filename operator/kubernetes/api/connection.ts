@@ -3,11 +3,9 @@ import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node'
 import { Agent, type Dispatcher } from 'undici';
 import { BOUNDS } from '#operator/memory-bounds';
 
-/** The address of the API server and the credentials of requests. */
 export interface Connection {
   /** Address without a trailing slash. */
   server: string;
-  /** Namespace of the context or of the pod; undefined if neither has one. */
   namespace: string | undefined;
   /** Returns the current headers of a request. Reads files and runs programs of the kubeconfig, at most every few seconds. */
   authenticate(): Promise<{ headers: Record<string, string>; dispatcher: Dispatcher }>;
@@ -19,7 +17,6 @@ export interface Connection {
 interface ConnectOptions {
   /** Path of a kubeconfig file. Default: the pod's account in a cluster, else KUBECONFIG, else ~/.kube/config. */
   kubeconfig?: string | undefined;
-  /** Name of a context other than the current one. */
   context?: string | undefined;
   /** Most concurrent requests, including watches. */
   connections?: number;
@@ -75,7 +72,6 @@ export function connect(config: KubeConfig, { connections = 64 }: ConnectOptions
   let pending: Promise<Access> | undefined;
   let keptUntil = 0;
 
-  /** Returns the current headers and an agent that is reused while the certificates stay the same. */
   async function refresh(): Promise<Access> {
     const { headers, tls } = await readKubeConfig(config);
     const material = JSON.stringify(tls);
@@ -108,7 +104,6 @@ export function connect(config: KubeConfig, { connections = 64 }: ConnectOptions
 
 type TlsOptions = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized'> & { servername?: string };
 
-/** Reads the kubeconfig with the library: tokens of files and programs, certificates, impersonation. */
 async function readKubeConfig(config: KubeConfig): Promise<{ headers: Record<string, string>; tls: TlsOptions }> {
   const headers: Record<string, string> = {};
   const options: RequestOptions & { servername?: string } = { headers };

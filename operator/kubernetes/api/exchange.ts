@@ -54,7 +54,6 @@ function searchOf(query: Record<string, string | undefined>): string {
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
-/** Describes the attempt for messages. */
 export function describe({ verb, path }: Exchange): string {
   return `${verb} ${path}`;
 }
@@ -71,7 +70,6 @@ export function unanswered(wanted: Exchange, cause: unknown): ApiError {
   });
 }
 
-/** Returns whether a body ended because of a silence. */
 export function isSilence(problem: unknown): boolean {
   return problem instanceof Error && 'code' in problem && problem.code === 'UND_ERR_BODY_TIMEOUT';
 }

@@ -47,10 +47,7 @@ export interface Place {
   name: string;
 }
 
-/**
- * Returns the path of all objects, those of one namespace, one object or its subresource.
- * @throws ApiError for a name that would change the path: no object can have it
- */
+/** Returns the path of objects, one object or its subresource. @throws ApiError for a name that would change the path: no object has it */
 export function pathOf(resource: Resource, { namespace, name }: Partial<Place> = {}, subresource?: string): string {
   const { group, version, plural, namespaced } = resource;
   const parts = group === '' ? ['api', version] : ['apis', group, version];
@@ -72,7 +69,6 @@ export function placeText({ namespace, name }: Place): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** Returns the place of an object, from its metadata. */
 export function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
   const { name, namespace } = metadata;
   return namespaced && namespace !== undefined ? { namespace, name } : { name };

@@ -36,7 +36,6 @@ export async function readError(
   return errorOf(doing, resource, { ...status, code: answer.statusCode }, answer.headers['retry-after']);
 }
 
-/** Returns the error of a Status object, from an answer or a watch event. */
 export function errorOf(
   doing: string,
   resource: string,

@@ -10,11 +10,9 @@ export interface KubeList {
   resourceVersion: string;
   /** Approximate size of the page in memory. Bytes. */
   weight: number;
-  /** The next page; undefined for the last one. */
   next: NextPage | undefined;
 }
 
-/** The position at which a list continues. */
 export interface NextPage {
   token: string;
   /** Most objects of the page: fewer if they are long. */
@@ -29,7 +27,6 @@ const TOO_LONG = 'TooLong';
 export const tooLong = (doing: string, longest: number): ApiError =>
   new ApiError(`${doing}: what is there takes more than ${longest} bytes`, { status: 0, reason: TOO_LONG });
 
-/** Returns whether a problem says that an answer exceeds its limit. */
 export const isTooLong = (problem: unknown): boolean => problem instanceof ApiError && problem.reason === TOO_LONG;
 
 interface PageSizes {
@@ -95,7 +92,6 @@ function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | u
   };
 }
 
-/** One request, and the semaphore of long texts that all requests share. */
 interface Reading {
   wanted: Exchange;
   longTexts: Semaphore;

@@ -4,7 +4,6 @@ import { DEADLINE, type Exchange, unanswered } from './exchange.ts';
 import { pathOf, type Place } from './object.ts';
 import { PODS } from './resources.ts';
 
-/** Selects lines of a container's log. */
 export interface LogSelection {
   container: string;
   tailLines: number;
@@ -15,10 +14,7 @@ export interface LogSelection {
 /** Longest silence of a container. Milliseconds. */
 const LONGEST_SILENCE = 24 * 3_600_000;
 
-/**
- * Yields the log of a container in chunks: its last lines. With `follow`, it adds new lines until the container ends or `signal`.
- * @throws ApiError if refused or cut off
- */
+/** Yields the last lines; with `follow` also new ones until the container ends or `signal`. @throws ApiError if refused or cut off */
 export async function* readPodLog(
   api: Pick<KubeApi, 'stream'>,
   place: Place,

@@ -17,7 +17,6 @@ export const PODS = core('pods');
 export const EVENTS = core('events');
 export const DEPLOYMENTS = grouped('apps', 'v1', 'deployments');
 
-/** Kinds of children by `apiVersion kind`. */
 const CHILDREN: Record<string, Resource> = {
   'v1 Secret': SECRETS,
   'v1 ConfigMap': CONFIG_MAPS,
@@ -36,13 +35,10 @@ const ATTACH_CHILDREN: Record<string, Resource> = {
   'rbac.authorization.k8s.io/v1 RoleBinding': grouped('rbac.authorization.k8s.io', 'v1', 'rolebindings'),
 };
 
-/** Label of the pods of all runtimes and programs. */
 export const OUR_PODS = `app.kubernetes.io/name in (${[...RUNTIMES, PROGRAMS].join(',')})`;
 
-/** Manager of all fields that the operator applies. */
 export const FIELD_MANAGER = 'vmcp-operator';
 
-/** Label that each child has. */
 export const MANAGED_BY = 'app.kubernetes.io/managed-by=vmcp-operator';
 
 /** Returns the kinds of children to watch as whole objects: all but Secrets. */
@@ -59,7 +55,6 @@ export function childResource({ apiVersion, kind }: Pick<KubeObject, 'apiVersion
   return resource;
 }
 
-/** Returns the API resource of one of vmcp's kinds. */
 export function ownResource(kind: Kind, apiGroup: string): Resource {
   return { group: apiGroup, version: 'v1alpha1', plural: KIND_NAMES[kind].plural, namespaced: true };
 }

@@ -14,17 +14,14 @@ const { line: LONGEST_LINE, shortText: SHORT } = BOUNDS.api;
 const LINE_FEED = 10;
 
 /**
- * Yields the events of a watch, one JSON object per line. A long line waits until few other long texts are being read. Passes on errors
- * of the stream.
- * @throws ApiError for an `ERROR` event (with its status) and for an unreadable line (`InvalidAnswer`: a change may be
- * lost, so list again)
+ * Yields one event per line. A long line waits until few other long texts are being read. Passes on errors of the stream.
+ * @throws ApiError for an `ERROR` event (with its status) and an unreadable line (`InvalidAnswer`: list again, a change may be lost)
  */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
   resource: string,
   longTexts: Semaphore,
 ): AsyncGenerator<WatchEvent, void, void> {
-  /** The unfinished line. */
   let parts: Uint8Array[] = [];
   let length = 0;
   let release: (() => void) | undefined;

@@ -20,10 +20,7 @@ const GARBAGE_COLLECTED = 2000;
 const titleOf = ({ kind, metadata }: KubeObject) => `${kind} "${metadata.name}"`;
 const placeTextOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
-/**
- * Verifies that no other owner has the object.
- * @throws Stalled; Waiting if it belongs to a former resource of the same name that is being removed
- */
+/** @throws Stalled if another owner has the object; Waiting if that is a former resource of the same name that is being removed */
 export function checkOwner(live: KubeObject, desired: KubeObject): void {
   const owner = controllerOf(desired);
   const other = controllerOf(live);
@@ -70,10 +67,7 @@ function stateOf({ metadata, ...rest }: KubeObject): string {
   return hashOf({ ...rest, status: undefined, metadata: { labels, annotations, ownerReferences, uid } });
 }
 
-/**
- * Makes one object as desired. Returns whether it was written, which is logged. `rotated`: values of a Secret have reached their age.
- * @throws Stalled, Waiting, ApiError
- */
+/** Returns whether the object was written. `rotated`: values of a Secret have reached their age. @throws Stalled, Waiting, ApiError */
 export async function applyChild(
   desired: KubeObject,
   context: ApplyContext,
@@ -97,7 +91,6 @@ export async function applyChild(
   return true;
 }
 
-/** The object after a write and before it; undefined if there was none. */
 interface Write {
   object: KubeObject;
   former: KubeObject | undefined;

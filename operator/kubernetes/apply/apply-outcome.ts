@@ -56,16 +56,12 @@ function divide<T>(items: readonly T[], test: (item: T) => boolean): [yes: T[], 
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** Applies all objects, then throws the first problem. */
 async function applyAll(objects: readonly KubeObject[], { context }: OutcomeContext): Promise<void> {
   const results = await Promise.allSettled(objects.map((object) => applyChild(object, context)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-/**
- * Limits rollouts without a change by a user: an operator upgrade changes all pod templates, so each rollout takes a
- * slot here. A user's change rolls at once.
- */
+/** Limits rollouts without a user's change, as an operator upgrade changes all pod templates. A user's change rolls at once. */
 function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRollouts }: OutcomeContext): boolean {
   const live = view.children.at(desired);
   if (!live || !rollsUnasked(desired, live, owner, context.apiGroup)) return false;
@@ -125,7 +121,6 @@ function valueOf(
   return Buffer.from(text).toString('base64');
 }
 
-/** Removes objects that the resource owns and its plan does not list. */
 async function prune(
   key: ResourceKey,
   owner: Manifest,

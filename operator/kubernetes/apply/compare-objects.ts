@@ -17,10 +17,7 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'object' && Object.values(value).every(isEmpty));
 
-/**
- * Returns whether the live object has all desired values. Ignores additions by others and by defaults, and empty values
- * that the API server left out. Compares lists in order.
- */
+/** Returns whether the live object has all desired values. Ignores additions and dropped empty values; compares lists in order. */
 export function standsIn(desired: unknown, live: unknown): boolean {
   if (desired === undefined) return true;
   if (typeof desired !== 'object' || desired === null) {
@@ -50,12 +47,10 @@ export function hashOf({ data, ...object }: { readonly data?: unknown; readonly 
   return contentHash(canonicalText({ ...object, data: told }));
 }
 
-/** Returns the name of the annotation with the hash of the applied object. */
 export function appliedAnnotation(apiGroup: string): string {
   return `${apiGroup}/applied`;
 }
 
-/** Returns the hash of an object's pod template; undefined without pods. */
 function templateHash({ spec }: KubeObject): string | undefined {
   if (typeof spec !== 'object' || spec === null || !('template' in spec)) return undefined;
   return hashOf({ template: spec.template });
@@ -68,7 +63,6 @@ export function keepsPods(desired: KubeObject, live: KubeObject, apiGroup: strin
   return live.metadata.annotations?.[templateAnnotation(apiGroup)] === templateHash(desired);
 }
 
-/** Returns the object with its own hash and that of its pod template. */
 export function withHash(object: KubeObject, apiGroup: string): KubeObject {
   const template = templateHash(object);
   const annotations = {

@@ -7,7 +7,6 @@ const TRY_AGAIN = 30_000;
 /** The only part of a child's pods that users write. */
 const TEMPLATE = 'spec.template.';
 
-/** Lists the unknown fields that a strict reading of a child reports; undefined for another refusal. */
 function explainUnknownFields({ status, message }: ApiError, what: string): Stalled | undefined {
   const fields = [...message.matchAll(/unknown field "([^"]+)"/g)].map(([, field = '']) => field);
   if (status !== 400 || fields.length === 0) return undefined;
@@ -17,10 +16,7 @@ function explainUnknownFields({ status, message }: ApiError, what: string): Stal
   return new Stalled(written ? 'InvalidPodTemplate' : 'ChildRefused', text);
 }
 
-/**
- * Returns whether the API server could not read the applied object: an unknown field, or a wrong type. It answers 500
- * and then lists only some of the fields.
- */
+/** Returns whether a field is unknown or has a wrong type. The API server answers 500 and then lists only some of the fields. */
 export function isUnreadable(problem: unknown): boolean {
   return isStatus(problem, 500) && problem.message.includes('failed to create typed patch object');
 }
@@ -29,10 +25,7 @@ export function isUnreadable(problem: unknown): boolean {
 const isTerminating = ({ causes, message }: ApiError) =>
   causes.some(({ reason }) => reason === 'NamespaceTerminating') || /\bis being (terminated|deleted)\b/.test(message);
 
-/**
- * Maps a refused write of a child to its owner. The owner's writer must fix an invalid child, and an administrator a forbidden one.
- * @throws any other problem unchanged, for a retry
- */
+/** Attributes a refused write to the owner's writer (invalid) or an administrator (forbidden). @throws any other problem, for a retry */
 export function explainRefusal(problem: unknown, what: string): unknown {
   if (!(problem instanceof ApiError)) return problem;
   const unknown = explainUnknownFields(problem, what);

@@ -5,7 +5,6 @@ import { controllerOf } from '../watch/owned-children.ts';
 import { changedFields, removedFields } from './changed-fields.ts';
 import { keepsPods } from './compare-objects.ts';
 
-/** Returns the names of an object and of its resource. */
 function fieldsOf(object: KubeObject): Record<string, string> {
   const { kind, metadata } = object;
   const namespace = metadata.namespace ?? '';
@@ -37,12 +36,10 @@ export function logWrite(
   log?.info(keepsPods(desired, live, apiGroup) ? 'object changed' : 'pods rolled', { ...about, ...reason });
 }
 
-/** Logs one line for a removed object. */
 export function logRemoval(log: Log | undefined, object: KubeObject): void {
   log?.info('object deleted', { ...fieldsOf(object), reason: 'its resource does not need it any more' });
 }
 
-/** Logs one line for a resource that a user has deleted. */
 export function logGone(log: Log, { kind, namespace, name }: ResourceKey): void {
   const reason = 'the cluster removes the objects of a deleted resource';
   log.info('resource deleted', { resource: `${kind} ${namespace}/${name}`, reason });

@@ -34,7 +34,6 @@ export class RolloutPlaces {
     this.#now = now;
   }
 
-  /** Records the state of a Deployment or a StatefulSet. */
   told(object: KubeObject, isRolling: boolean): void {
     const place = placeOf(object);
     if (!isRolling) this.#rollouts.delete(place);

@@ -7,7 +7,6 @@ import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
 import { type Certificates, renewCertificates } from './renew-certificates.ts';
 
-/** Certificates and path that all replicas of the operator share with their clients. */
 export interface Agreed extends Certificates {
   /** Path of the webhook. It cannot be guessed. */
   path: string;
@@ -15,11 +14,8 @@ export interface Agreed extends Certificates {
 
 export interface CertificatesPlace {
   api: KubeApi;
-  /** Namespace of the operator. */
   namespace: string;
-  /** Name of the Secret. */
   secretName: string;
-  /** DNS names of the operator's Service. */
   serverNames: readonly string[];
   /** Publishes the trusted authorities and the path to the clients. Writes only differences. */
   announce: (agreed: Agreed) => Promise<void>;
@@ -29,7 +25,6 @@ export interface CertificatesPlace {
 
 const FIELD_MANAGER = 'vmcp-operator-certificates';
 
-/** Maps each shared field to its key in the Secret. */
 const KEYS = {
   authorities: 'ca.crt',
   authorityKey: 'ca.key',

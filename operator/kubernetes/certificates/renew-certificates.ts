@@ -16,7 +16,6 @@ import {
 export interface Certificates {
   /** Certificates of the authorities that clients trust, the newest first. */
   authorities: string;
-  /** Private key of the newest authority. */
   authorityKey: string;
   certificate: string;
   key: string;
@@ -100,7 +99,6 @@ async function makeCertificate(
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Returns the readable certificates of a PEM text. */
 function parseAll(pem: string): X509Certificate[] {
   return (pem.match(CERTIFICATE) ?? []).flatMap((text) => {
     try {
@@ -125,7 +123,6 @@ function belongs(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-/** Returns whether a client accepts the certificate. */
 function isUsable(
   certificate: X509Certificate | undefined,
   { key }: Certificates,
@@ -166,10 +163,7 @@ async function renewCertificate(stored: Certificates, names: readonly string[], 
   return { ...stored, ...(await makeCertificate(names, authority, now)) };
 }
 
-/**
- * Returns the certificates to serve at `now` (milliseconds): the stored ones, with expiring ones renewed. Clients trust an authority well
- * before it signs, and as long as it is valid. Returns the same object if nothing changes.
- */
+/** Renews expiring certificates at `now` (ms). Clients trust an authority well before it signs. Returns the same object if unchanged. */
 export async function renewCertificates(
   stored: Certificates | undefined,
   names: readonly string[],

@@ -4,14 +4,12 @@ import { KINDS } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import { readText } from '../../yaml-text.ts';
 
-/** A changed field; undefined stands for an absent value. */
 export interface Difference {
   path: string;
   before: unknown;
   after: unknown;
 }
 
-/** An object that is added (+), removed (-) or changed (~). */
 export interface Change {
   sign: '+' | '-' | '~';
   /** `Kind namespace/name`. */
@@ -29,7 +27,6 @@ function entriesOf(value: object): [string | number, unknown][] {
   return value.map((entry: unknown, index) => [named ? String(names[index]) : index, entry]);
 }
 
-/** Parses a document inside a text, such as a ConfigMap's, to compare it field by field. */
 function insideText(path: (string | number)[], value: unknown): unknown {
   if (typeof value !== 'string' || !/\.ya?ml$/.test(String(path.at(-1)))) return value;
   const inside = readText(value);
@@ -53,7 +50,6 @@ function withDefaults(object: KubeObject): KubeObject {
   return read?.success === true ? { ...object, spec: read.data.spec } : object;
 }
 
-/** Returns the object without its status and without metadata that the API server and the operator write. */
 function contentOf(object: KubeObject): KubeObject {
   const { metadata, ...rest } = withDefaults(object);
   const { name, namespace, labels, annotations } = metadata;

@@ -60,7 +60,6 @@ export async function readCluster(api: KubeApi, namespaces: readonly string[], a
   return { manifests, configMaps: await readConfigMaps(api, manifests) };
 }
 
-/** Reads the ConfigMaps that resources name, and leaves out missing ones. */
 export async function readConfigMaps(
   api: KubeApi,
   manifests: readonly Manifest[],

@@ -18,14 +18,12 @@ import { contentHash } from '../../content-hash.ts';
 /** Placeholder for a uid that the API server will assign. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
 
-/** Resources from files or a cluster. */
 export interface Written {
   manifests: readonly Manifest[];
   /** Maps `<namespace>/<name>` to the texts by key. */
   configMaps: ReadonlyMap<string, Record<string, string>>;
 }
 
-/** The objects that the operator creates from resources. */
 export interface RenderedResources {
   /** All objects that the operator would apply, in order. Values of Secrets are placeholders. */
   objects: KubeObject[];
@@ -73,12 +71,10 @@ function snapshotOf(
   };
 }
 
-/** Returns the printed text in place of a secret. */
 export function placeholder(source: SecretSource): string {
   return 'generated' in source ? `<generated: ${source.generated}>` : `<secret ${source.secret}/${source.key}>`;
 }
 
-/** Returns the Secrets of a runtime: the generated ones, and those that the document names. */
 function secretsOf(key: ResourceKey, { rendered }: Outcome, snapshot: Snapshot): KubeObject[] {
   const manifest = key.kind === 'MCPServer' ? snapshot.mcpServers[key.name] : snapshot.virtualMcpServers[key.name];
   if (!rendered || !manifest) return [];

@@ -7,10 +7,7 @@ const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
 
 export type ClusterIssuer = Required<Pick<ClusterFacts, 'issuer' | 'keySet'>>;
 
-/**
- * Reads the issuer and keys of the service account tokens. It calls only the operator's own API server, so no other server receives the
- * operator's token. @throws ApiError, or ZodError for an invalid document
- */
+/** Calls only the operator's own API server, as the request carries its token. @throws ApiError, or ZodError for an invalid document */
 export async function readClusterIssuer(api: KubeApi): Promise<ClusterIssuer> {
   const [discovery, keySet] = await Promise.all([
     api.getPath('/.well-known/openid-configuration'),

@@ -41,11 +41,9 @@ interface ViewOptions {
   share: ShareTexts;
 }
 
-/** Events besides changes of resources. */
 interface ViewListener {
   /** A resource changed, or one of its children, or a Secret or ConfigMap that it names. */
   changed: (key: ResourceKey) => void;
-  /** A resource of vmcp's kinds appeared, changed or was deleted. */
   resource: (key: ResourceKey, manifest: Manifest | undefined) => void;
   /** A ConfigMap with a document, or a Secret of a resource, changed. */
   runtime: (key: ResourceKey) => void;
@@ -62,7 +60,6 @@ export class ClusterView {
   readonly deployments = new Section<ObservedDeployment>();
   readonly secrets: SecretValues['named'];
   readonly configMaps: NamedValues<Record<string, string>>;
-  /** Deployments and StatefulSets with an incomplete rollout. */
   readonly rolling: RolloutPlaces;
   readonly #options: ViewOptions;
   readonly #listener: ViewListener;
@@ -105,12 +102,10 @@ export class ClusterView {
     );
   }
 
-  /** Starts the watches. */
   start(): void {
     for (const reflector of this.#reflectors) reflector.start();
   }
 
-  /** Resolves when the first state is known. */
   async synced(): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced()));
   }
@@ -119,7 +114,6 @@ export class ClusterView {
     return this.#reflectors.every((reflector) => reflector.hasSynced);
   }
 
-  /** Reports every resource, and from then on each change. */
   tellAll(): void {
     this.#started = true;
     for (const kind of KINDS) for (const key of this.manifests[kind].keys()) this.#listener.changed({ kind, ...key });
@@ -137,7 +131,6 @@ export class ClusterView {
     return kind === 'Secret' || kind === 'ConfigMap' ? undefined : this.manifests[kind].get(namespace, name);
   }
 
-  /** Records a resource from the answer to a write of its status. */
   wroteStatus(object: KubeObject): void {
     const manifest = stripWeight(object, this.#options.share) as Manifest & KubeObject;
     const section = this.manifests[manifest.kind];
@@ -153,7 +146,6 @@ export class ClusterView {
     return makers.some((maker) => mayMount(maker, configMap) || this.#podProblems.mounts(maker, configMap));
   }
 
-  /** Releases the rollout slot of an object that does not roll. */
   checkRolling(object: KubeObject): void {
     const { namespace = '', name } = object.metadata;
     this.rolling.told(object, this.deployments.get(namespace, name)?.complete === false);
@@ -258,7 +250,6 @@ export class ClusterView {
     if (owner && this.#deploymentChanged(owner, child, child)) this.#changed(owner);
   }
 
-  /** Returns whether the rollout progressed. */
   #deploymentChanged({ namespace }: ResourceKey, object: KubeObject, current: KubeObject | undefined): boolean {
     const { name } = object.metadata;
     const former = this.deployments.get(namespace, name);
@@ -270,7 +261,6 @@ export class ClusterView {
   }
 }
 
-/** Returns a child without its status and version. */
 function contentOf(object: KubeObject | undefined): unknown {
   if (!object) return undefined;
   const { metadata, ...rest } = object;

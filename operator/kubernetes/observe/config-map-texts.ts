@@ -2,7 +2,6 @@ import { memoryOf } from '#operator/text-memory';
 import type { KubeObject } from '../api/object.ts';
 import { type CachedValue, WEIGHT_OF_KEY } from '../watch/named-values.ts';
 
-/** Returns the texts of a ConfigMap, and the memory that they take. */
 export function textsOf(configMap: KubeObject): CachedValue<Record<string, string>> {
   const value = (configMap.data ?? {}) as Record<string, string>;
   const bytes = Object.values(value).reduce((sum, text) => sum + WEIGHT_OF_KEY + memoryOf(text), 0);

@@ -12,7 +12,6 @@ interface Texts {
   binaryData?: Record<string, string>;
 }
 
-/** Returns the bytes of the document in a pod; undefined if the ConfigMap has none. */
 function fileOf({ data, binaryData }: KubeObject & Texts): Buffer | undefined {
   const text = data?.[FILE];
   if (text !== undefined) return Buffer.from(text);
@@ -26,10 +25,7 @@ export function digestOfDocument(configMap: KubeObject): string | undefined {
   return file && createHash('sha256').update(file).digest('hex');
 }
 
-/**
- * Returns the names of a ConfigMap's allowed digests: empty files of the runtime's Secret. A runtime serves no file of its ConfigMap
- * without one (runtime/listed-files.ts).
- */
+/** Returns the names of allowed digests: empty files of the Secret, without which a runtime serves no file (runtime/listed-files.ts). */
 export function allowedDigestsOf({ data = {}, binaryData = {} }: KubeObject & Texts): string[] {
   const files = [
     ...Object.entries(data).map(([name, text]) => [name, Buffer.from(text)] as const),

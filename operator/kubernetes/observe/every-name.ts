@@ -1,4 +1,3 @@
-/** Returns an index that computes an entry for every name. */
 export function everyName<T>(entryOf: (name: string) => T | undefined): Record<string, T> {
   return new Proxy<Record<string, T>>(
     {},

@@ -42,10 +42,7 @@ function oneLine(text: string | undefined): string {
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1).toWellFormed()}…` : line;
 }
 
-/**
- * Returns a scheduler's reasons in a fixed order and without numbers of nodes. Numbers change with every node, and each change would be a
- * status write. Leaves out that preemption does not help.
- */
+/** Returns a scheduler's reasons in a fixed order, without numbers of nodes, as each change is a status write. Omits preemption. */
 function reasonsOf(text = ''): string {
   const [said = ''] = text.split(/ (?:no new claims to deallocate, )?preemption: /);
   const reasons = said.replace(/^\d+\/\d+ nodes are available: /, '').replace(/\.$/, '');
@@ -53,7 +50,6 @@ function reasonsOf(text = ''): string {
   return oneLine([...new Set(kinds)].sort().join(', '));
 }
 
-/** Maps a scheduler's reason to its remedy. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/Insufficient (?!pods)/, 'lower what it requests, or add a node'],
   [/Too many pods|Insufficient pods/, 'add a node'],
@@ -87,10 +83,7 @@ function unmade({ pod, name, status }: Container): string {
   return `container ${name} cannot be made${said === '' ? '' : ` (${said})`}: mend what it says; see kubectl describe pod ${pod}.`;
 }
 
-/**
- * Describes an ended program. Quotes only the kubelet's message for a program that did not start, as a program's own last output is
- * untrusted.
- */
+/** Quotes only the kubelet's message for a program that did not start, as a program's own last output is untrusted. */
 function ended({ pod, name, status }: Container): string {
   const { exitCode = 0, reason, message } = status.lastState?.terminated ?? status.state?.terminated ?? {};
   if (reason === 'StartError' || reason === 'ContainerCannotRun')
@@ -100,7 +93,6 @@ function ended({ pod, name, status }: Container): string {
   return `container ${name} ended with exit code ${exitCode}: see why in kubectl logs ${pod} -c ${name} --previous.`;
 }
 
-/** Maps the reason of a waiting container to its explanation. */
 const WAITING: Record<string, (container: Container) => string> = {
   ErrImagePull: unpulled,
   ImagePullBackOff: unpulled,
@@ -131,10 +123,7 @@ function explainContainer(container: Container, now: number): string | undefined
 
 const shownPod = ({ namespace = 'default', name }: KubeObject['metadata']): string => `-n ${namespace} ${name}`;
 
-/**
- * Explains why a pod does not start, with the remedy; undefined while it is healthy or starting. Contains no value of a Secret. Ignores
- * failures that are not recent. `now`: milliseconds since 1970.
- */
+/** Returns why a pod does not start, with the remedy and no value of a Secret. Ignores old failures. `now`: milliseconds since 1970. */
 export function explainPod(object: KubeObject, now: number): PodProblem | undefined {
   const { metadata, spec = {}, status = {} } = object as KubeObject & PodFields;
   const unscheduled = status.conditions?.find(

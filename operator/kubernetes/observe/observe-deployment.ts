@@ -49,7 +49,6 @@ export function viewOfChild(object: KubeObject, share?: ShareTexts): KubeObject 
   return Object.assign(stripWeight(object, share), { scaledByOther });
 }
 
-/** Explains why no pod can be created, or that the rollout takes too long. */
 function problemOf(conditions: readonly Condition[]): string | undefined {
   const failing = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
   const late = conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');

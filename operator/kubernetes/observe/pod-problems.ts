@@ -2,7 +2,6 @@ import type { PodProblem } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import type { WatchedPod } from './view-of-pod.ts';
 
-/** The identity of the workload that owns pods. */
 type Maker = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
 
 const idOf = ({ kind, metadata: { namespace = '', name } }: Maker) => `${kind} ${namespace}/${name}`;
@@ -26,10 +25,7 @@ function isLatest(pod: WatchedPod, other: WatchedPod | undefined): boolean {
   return pod.madeAt > other.madeAt;
 }
 
-/**
- * Returns the problem of the first failing pod by name, of the latest revision. The fixed choice avoids alternating between pods that fail
- * alike.
- */
+/** Returns the first problem by name, of the latest revision: a fixed choice avoids alternating between pods that fail alike. */
 function firstProblem(pods: Iterable<WatchedPod>): PodProblem | undefined {
   const failing = new Map<string, WatchedPod>();
   let latest: WatchedPod | undefined;
@@ -45,12 +41,10 @@ export class PodProblems {
   readonly #makers = new Map<string, Pods>();
   readonly #changed: (maker: Maker) => void;
 
-  /** `changed` receives each Deployment or StatefulSet whose problem changed. */
   constructor(changed: (maker: Maker) => void) {
     this.#changed = changed;
   }
 
-  /** Records an event of the pod watch. */
   told(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
     const pod = current ?? old;
     const maker = pod && makerOf(pod);
@@ -64,7 +58,6 @@ export class PodProblems {
     return this.#makers.get(idOf(maker))?.problem;
   }
 
-  /** Returns whether one of its running pods mounts a ConfigMap of this name. */
   mounts(maker: Maker, configMap: string): boolean {
     const pods = this.#makers.get(idOf(maker))?.byUid.values() ?? [];
     return [...pods].some(({ configMaps }) => configMaps.includes(configMap));

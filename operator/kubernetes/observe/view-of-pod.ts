@@ -7,7 +7,6 @@ import { explainPod } from './explain-pod.ts';
 
 /** The cached part of a pod. It is small, as there may be as many pods as resources. */
 export interface WatchedPod extends KubeObject {
-  /** Whether its labels mark it as a runtime's. */
   isRuntime: boolean;
   /** The workload that owns pods of its kind; undefined if only labels attribute the pod to vmcp. */
   maker?: { kind: 'Deployment' | 'StatefulSet'; name: string };
@@ -15,13 +14,9 @@ export interface WatchedPod extends KubeObject {
   shape: string;
   /** RFC 3339. */
   madeAt: string;
-  /** Absent until it is assigned. */
   ip?: string;
-  /** The pod is ending or has ended. */
   gone: boolean;
-  /** ConfigMaps that it mounts. */
   configMaps: string[];
-  /** Why the pod does not start. */
   problem?: PodProblem;
 }
 
@@ -53,10 +48,7 @@ function shapeOf(labels: Record<string, string>): string {
   return labels['pod-template-hash'] ?? labels['controller-revision-hash'] ?? '';
 }
 
-/**
- * Returns the workload that owns a pod. Labels prove nothing: any user may set them, and a pod accepted as a runtime receives that
- * runtime's token.
- */
+/** Returns the workload that owns a pod. Labels prove nothing: any user may set them, and a runtime's pod receives its token. */
 function makerOf(pod: KubeObject): WatchedPod['maker'] {
   const owner = controllerOf(pod);
   if (owner?.kind === 'StatefulSet') return { kind: owner.kind, name: owner.name };

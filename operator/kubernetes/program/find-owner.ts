@@ -3,10 +3,7 @@ import type { KubeApi } from '../api/api.ts';
 import type { OwnerReference, Place } from '../api/object.ts';
 import { childResource } from '../api/resources.ts';
 
-/**
- * Returns the operator's Deployment as an owner reference, so that the cluster removes the operator's objects with it. Returns undefined if
- * there is none, as on a developer's machine; the Lease works without.
- */
+/** Returns the operator's Deployment, with which the cluster removes the operator's objects; undefined outside of a cluster. */
 export async function findOwner(api: KubeApi, place: Required<Place>): Promise<OwnerReference | undefined> {
   const [apiVersion, kind] = ['apps/v1', 'Deployment'];
   try {

@@ -141,7 +141,6 @@ const SERVING = [
   ...LOG_FLAGS,
 ];
 
-/** Flags by subject, in the order of the reference page. */
 export const FLAG_GROUPS = {
   Resources: RESOURCES,
   Work: WORK,

@@ -15,7 +15,6 @@ interface LeadSettings {
   workers: number;
   /** Milliseconds. */
   resync: number;
-  /** Stops the operator, which then hands the Lease over. */
   stop: AbortSignal;
 }
 

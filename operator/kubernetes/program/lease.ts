@@ -26,7 +26,6 @@ interface LeaseOptions {
   timeOfDay: () => number;
   random?: () => number;
   log: Log;
-  /** The owner of the Lease object; undefined without one. */
   owner?: OwnerReference | undefined;
   /** Milliseconds after the last renewal before another process may take the Lease. */
   duration?: number;
@@ -40,9 +39,7 @@ interface LeaseOptions {
   lookEvery?: number;
 }
 
-/** The right of one process among several to act. */
 export interface Lease {
-  /** Resolves when this process holds the Lease. */
   readonly acquired: Promise<void>;
   /** Resolves when a held Lease is lost: from then on another process may act. */
   readonly lost: Promise<void>;
@@ -61,7 +58,6 @@ interface LeaseSpec {
   leaseTransitions?: number;
 }
 
-/** Joins the election. */
 export function holdLease(options: LeaseOptions): Lease {
   const election = new Election(options);
   void election.run();
@@ -73,7 +69,6 @@ class Election implements Lease {
   readonly #acquired = Promise.withResolvers<undefined>();
   readonly #lost = Promise.withResolvers<undefined>();
   readonly #ended = Promise.withResolvers<undefined>();
-  /** The last seen Lease, and since when it is unchanged. */
   #seen: { object: KubeObject; spec: string; since: number } | undefined;
   #held = false;
   #renewedAt = 0;
@@ -202,7 +197,6 @@ class Election implements Lease {
     return left > 0 ? left : Infinity;
   }
 
-  /** Returns whether another process holds the Lease that this one held. */
   #isTaken(): boolean {
     return this.#seen !== undefined && specOf(this.#seen.object).holderIdentity !== this.#options.identity;
   }
@@ -226,14 +220,11 @@ class Election implements Lease {
     return this.#options.clock.now() - this.#renewedAt;
   }
 
-  /** Returns the milliseconds in which the holder may still act. */
   #remaining(): number {
     return this.#options.renewWithin - this.#renewedFor();
   }
 
-  /**
-   * Returns the deadline of one request: at most the time that the holder may still act. Whole milliseconds, as timers accept no fractions.
-   */
+  /** Returns at most the time that the holder may still act, in whole milliseconds, as timers accept no fractions. */
   #deadline(): number {
     const longest = Math.floor(this.#options.renewWithin / 2);
     const remaining = this.#held ? Math.floor(this.#remaining()) : longest;

@@ -2,7 +2,6 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { OnRequest } from '../api/api.ts';
 import type { RestartReason } from '../watch/reflector.ts';
 
-/** The result of the work on one resource. */
 type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
 
 /** Metrics of the operator. No label has a value that a user chooses. */
@@ -12,16 +11,13 @@ export interface OperatorMetrics {
   /** Counts the work on one resource: its duration in seconds, and the seconds it waited in the queue. */
   worked(kind: string, result: WorkResult, seconds: number): void;
   waited(seconds: number): void;
-  /** Counts a scheduled retry. */
   retried(kind: string): void;
-  /** Registers sources that are read with the metrics. */
   watch(sources: { depth: () => number; isLeader: () => boolean }): void;
   render(): Promise<{ contentType: string; text: string }>;
 }
 
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Creates the metrics of one operator. */
 export function createOperatorMetrics(version: string): OperatorMetrics {
   const registry = new Registry();
   const registers = [registry];

@@ -9,7 +9,6 @@ function row(option: Option): string {
   return `| ${name} | ${usualValue(option)} | ${capitalised(description)}${choices}. |`;
 }
 
-/** Returns the default as the page shows it. Switches are off by default. */
 function usualValue({ mandatory, defaultValue, defaultValueDescription: described }: Option): string {
   if (mandatory) return 'required';
   if (described !== undefined) return described;
@@ -21,7 +20,6 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Renders one section of Markdown for each group of flags. */
 export function flagTables(groups: FlagGroups): string[] {
   return Object.entries(groups).map(
     ([title, options]) => `## ${title}\n\n| Flag | Default | Meaning |\n|---|---|---|\n${options.map(row).join('\n')}`,

@@ -23,7 +23,6 @@ const ENDPOINTS = `## Endpoints
 | \`--health-port\` | \`/readyz\` | 200 when all resources have been read, also in operators that do not lead; 503 before. |
 | \`--metrics-port\` | \`/metrics\` | Prometheus' text format. |`;
 
-/** Renders the page about flags, endpoints and metrics. */
 export async function renderFlags(): Promise<string> {
   const { text } = await createOperatorMetrics('').render();
   return `${[NOTE, INTRODUCTION, ...flagTables(FLAG_GROUPS), ENDPOINTS, metricTable(text)].join('\n\n')}\n`;

@@ -19,17 +19,13 @@ export interface OperatorDeps {
   host: string;
   /** Namespace of this pod; undefined outside of a cluster. */
   podNamespace?: string | undefined;
-  /** Stops the operator, which then hands its Lease over. */
   stop: AbortSignal;
 }
 
 /** Monotonic, unlike the time of day. */
 const steadyClock: Clock = { ...systemClock, now: () => performance.now() };
 
-/**
- * Runs the operator until it is stopped: caches and webhook in every replica, reconciliation in the holder of the Lease. Returns the exit
- * code: 0 after a stop, 1 after the loss of the Lease. Rejects with the remedy if it cannot start.
- */
+/** Reconciles with the Lease; serves the webhook without it. Returns 0 after a stop, 1 after a lost Lease. Rejects if it cannot start. */
 export async function runOperator(flags: Flags, deps: OperatorDeps): Promise<number> {
   const { version, log, stop } = deps;
   const metrics = createOperatorMetrics(version);
@@ -110,7 +106,6 @@ async function openLease(api: KubeApi, flags: Flags, deps: OperatorDeps): Promis
   });
 }
 
-/** Returns the namespace of the operator's stored state. */
 function ownNamespace(api: KubeApi, { podNamespace }: OperatorDeps): string {
   return podNamespace ?? api.namespace ?? 'default';
 }

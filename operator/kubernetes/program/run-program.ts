@@ -17,7 +17,6 @@ const IDLE_PERIOD = 20_000;
 interface ProgramDeps {
   version: string;
   log: Log;
-  /** Stops the program. */
   stop: AbortSignal;
 }
 
@@ -26,9 +25,7 @@ interface ClusterProgram<F> {
   entry: string;
   /** @throws CommanderError */
   readFlags: (args: string[], version: string, print: Print) => F;
-  /** Resolves with the exit code after it is stopped. */
   run: (flags: F, deps: ProgramDeps) => Promise<number>;
-  /** Message for the log if `run` fails. */
   failure: string;
 }
 

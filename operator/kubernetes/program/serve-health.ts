@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { bindServer } from '#lib/connections/bind-server';
 
-/** Maps each path to its handler. */
 type Answers = Record<string, () => Promise<Answer> | Answer>;
 
 interface Answer {
@@ -29,7 +28,6 @@ export async function serveHealth(
   });
 }
 
-/** Serves `/metrics` in Prometheus' text format. */
 export async function serveMetrics(
   { bindAddress, metricsPort }: { bindAddress: string; metricsPort: number },
   metrics: { render(): Promise<{ contentType: string; text: string }> },

@@ -1,5 +1,4 @@
-// Permissions of the operator in a cluster. management-permissions.ts has those of the management API, user-roles.ts those of users. The
-// chart's roles and docs/reference/permissions.md are generated from them.
+// The chart's roles and docs/reference/permissions.md are generated from this file, management-permissions.ts and user-roles.ts.
 
 /** Placeholder for the API group of the kinds, which is chosen at install time. */
 export const OWN_GROUP = '<api_group>';
@@ -7,28 +6,21 @@ export const OWN_GROUP = '<api_group>';
 /** Placeholder for the prefix of the chart's object names, which contains the release name. */
 export const OWN_NAME = '<name>';
 
-/**
- * The scope of a permission. watched: each namespace that the installation watches, by default all. own: the namespace of the installation.
- * cluster: cluster-scoped objects.
- */
+/** watched: each watched namespace (default: all). own: the namespace of the installation. cluster: cluster-scoped objects. */
 export const SCOPES = ['watched', 'own', 'cluster'] as const;
 type Scope = (typeof SCOPES)[number];
 
-/** Chart values that enable a permission. */
 type Switch = 'stdio.attach' | 'webhook.enabled' | 'management.enabled';
 
 export interface Rule {
   /** API group; empty for the core group. */
   group?: string;
   resources?: string[];
-  /** Restricts the permission to objects with these names. */
   names?: string[];
   /** Non-resource paths of the API server. */
   paths?: string[];
   verbs: string[];
-  /** Chart value that must be true. */
   when?: Switch;
-  /** Reason for the permission. */
   why: string;
 }
 
@@ -41,7 +33,6 @@ export const READ = ['get', 'list', 'watch'];
 const KEEP = [...READ, 'create', 'patch', 'delete'];
 
 export const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
-/** Kinds that own children. */
 const OWNERS = ['virtualmcpservers', 'mcpservers'];
 
 const of = (resources: string[], subresource: string) => resources.map((resource) => `${resource}/${subresource}`);

@@ -1,12 +1,9 @@
 import { KEPT } from './management-permissions.ts';
 import { KINDS, OWN_GROUP, READ, type Rule } from './rbac.ts';
 
-/** A role that is aggregated to the built-in role of the same name. */
 interface UserRole {
   name: 'view' | 'edit';
-  /** Description for the documentation. */
   meaning: string;
-  /** Built-in roles that include it. */
   aggregateTo: string[];
   rules: Rule[];
 }

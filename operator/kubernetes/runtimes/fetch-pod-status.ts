@@ -14,7 +14,6 @@ export interface PodStatus {
   secretFiles: Record<string, string>;
 }
 
-/** Most files of a status. */
 const MOST_FILES = 4000;
 
 const SecretFiles = z.object({

@@ -19,10 +19,7 @@ function mergeBackend(seen: BackendStatus[]): BackendStatus {
   return { ...worst, tools, phase: some ? 'degraded' : worst.phase };
 }
 
-/**
- * Merges the statuses of a runtime's pods, with backends in the order of the first pod. Returns undefined without any status. All pods
- * share the authorization server and the storage.
- */
+/** Merges statuses, with backends in the order of the first pod; undefined without any. All pods share authorization server and storage. */
 export function mergeStatuses(statuses: readonly RuntimeStatus[]): RuntimeStatus | undefined {
   const [first, ...others] = statuses;
   if (!first || others.length === 0) return first;

@@ -23,7 +23,6 @@ const AT_ONCE = 50;
 
 export interface Runtime extends Expected {
   namespace: string;
-  /** Name of its Deployment. */
   child: string;
   /** Name of the ConfigMap with its document. A pod of an older schema mounts another one. */
   configMap: string;
@@ -53,7 +52,6 @@ interface RuntimePodsOptions {
   fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof NO_ANSWER | undefined>;
   /** Makes the kubelet refresh the files of a pod now. Must not reject. */
   push: (pod: WatchedPod, digest: string) => Promise<void>;
-  /** Called when the status of a runtime, or its number of pods, has changed. */
   changed: (place: string) => void;
 }
 
@@ -72,7 +70,6 @@ export class RuntimePods {
     this.#options = options;
   }
 
-  /** Sets the document that the pods of a runtime have to serve. */
   expect(runtime: Runtime): void {
     const place = placeOf(runtime.namespace, runtime.child);
     const former = this.#runtimes.get(place);
@@ -85,7 +82,6 @@ export class RuntimePods {
     this.#runtimes.delete(placeOf(namespace, child));
   }
 
-  /** Records an event of the pod watch. */
   told(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
     const pod = current ?? old;
     if (pod?.maker?.kind !== 'Deployment' || this.#closed) return;
@@ -94,7 +90,6 @@ export class RuntimePods {
     else this.#leave(place, pod);
   }
 
-  /** Returns the merged status of a runtime's pods; undefined if none answers. */
   observed(namespace: string, child: string): ObservedPods | undefined {
     const place = placeOf(namespace, child);
     const runtime = this.#runtimes.get(place);
@@ -109,10 +104,7 @@ export class RuntimePods {
     };
   }
 
-  /**
-   * Resolves when each reachable pod of a namespace was asked once, or after `within` milliseconds. Without it, a new leader would report
-   * unanswered requests.
-   */
+  /** Resolves when each reachable pod was asked once, or after `within` ms: a new leader would otherwise report unanswered requests. */
   async asked(namespace: string, within: number): Promise<void> {
     const places = [...this.#runtimes.keys()].filter((place) => place.startsWith(`${namespace}/`));
     const pods = places.flatMap((place) => [...(this.#pods.get(place)?.values() ?? [])]);
@@ -172,7 +164,6 @@ export class RuntimePods {
     return { lookDelay: FIRST_LOOK, pushDelay: FIRST_PUSH, pushAt: now, newSince: now };
   }
 
-  /** Restarts with short delays. */
   #lookSoon(place: string, watched: Watched): void {
     watched.cancel();
     Object.assign(watched, this.#fresh());

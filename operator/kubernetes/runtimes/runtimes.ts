@@ -36,7 +36,6 @@ interface RuntimesOptions {
   random: () => string;
 }
 
-/** The secret files in a runtime's document by name, and their directory. */
 type Files = Pick<Rendered, 'secretFiles' | 'secretDirectory'>;
 
 /** All runtimes of the cluster: their generated secrets, expected documents and statuses. */
@@ -47,7 +46,6 @@ export class Runtimes {
   readonly #keys = new Map<string, ResourceKey>();
   readonly #secrets = new Map<string, RuntimeSecrets>();
   readonly #files = new Map<string, Files>();
-  /** Problems of creating a runtime's secrets, by the text of its key. */
   readonly #problems = new Map<string, unknown>();
   readonly #semaphore = new Semaphore({ total: AT_ONCE });
   readonly #toMake = new Map<string, Set<string>>();
@@ -56,7 +54,6 @@ export class Runtimes {
     this.#options = options;
   }
 
-  /** Records that a resource appeared, changed or was deleted. */
   told(key: ResourceKey, manifest: Manifest | undefined): void {
     const child = runtimeChildOf(key);
     const place = `${key.namespace}/${child}`;
@@ -73,7 +70,6 @@ export class Runtimes {
     this.expect(key);
   }
 
-  /** Returns the resource of a runtime. */
   keyOf(place: string): ResourceKey | undefined {
     return this.#keys.get(place);
   }
@@ -88,7 +84,6 @@ export class Runtimes {
     return old;
   }
 
-  /** Checks the secrets of a runtime again before the next plan. */
   remake(key: ResourceKey): void {
     if (!this.#keys.has(`${key.namespace}/${runtimeChildOf(key)}`)) return;
     const texts = this.#toMake.get(key.namespace) ?? new Set();
@@ -112,13 +107,11 @@ export class Runtimes {
     throw problem instanceof Error ? problem : new Error(`the secrets of ${keyText(key)} are not made yet`);
   }
 
-  /** Sets the files that pods have to read. */
   setFiles(key: ResourceKey, { secretFiles, secretDirectory }: Files): void {
     // Stores only these fields, not the documents, of which there may be thousands.
     this.#files.set(keyText(key), { secretFiles, secretDirectory });
   }
 
-  /** Sets the document that the pods of a runtime have to serve now. */
   expect(key: ResourceKey): void {
     const { view, pods } = this.#options;
     const { namespace } = key;
@@ -185,7 +178,6 @@ export class Runtimes {
   }
 }
 
-/** Returns whether the resource is being removed. */
 export function isEnding({ metadata }: Manifest): boolean {
   return 'deletionTimestamp' in metadata && metadata.deletionTimestamp !== undefined;
 }
@@ -194,7 +186,6 @@ interface Intervals {
   config?: { operational?: { failureHandling?: { statusReportingInterval?: unknown } } };
 }
 
-/** Returns the milliseconds between two status readings of a server. */
 export function intervalOf(manifest: Manifest | undefined): number {
   const spec = manifest?.spec as Intervals | undefined;
   const written = spec?.config?.operational?.failureHandling?.statusReportingInterval;

@@ -23,7 +23,6 @@ function listsOf(server: PodStatus['status']['auth_server']): readonly unknown[]
 /** Limits the cached statuses of pods. A tenant can start many pods that pose as runtimes, and each status has up to 1 MB. */
 export class StatusQuota {
   readonly #quota = new Quota({ total: ofAll, perKey: ofNamespace, guaranteed: sure });
-  /** By the UID of the pod. */
   readonly #releases = new Map<string, () => void>();
 
   /** Replaces what the pod holds. Returns false if the new weight exceeds the quota; the pod then holds nothing. */

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { PodStatus } from './fetch-pod-status.ts';
 
-/** The expected state of a pod. */
 export interface Expected {
   /** SHA-256 (hex) of the document; undefined before the first one. */
   digest: string | undefined;

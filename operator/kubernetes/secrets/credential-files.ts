@@ -11,7 +11,6 @@ const MOST = 1000;
 const sizeOf = (files: Files) =>
   Object.entries(files).reduce((sum, [file, text]) => sum + file.length + text.length, 0);
 
-/** Collects the files that a document names, with their content. */
 export function collectFiles(
   secretFiles: Record<string, SecretSource>,
   valueOf: (source: SecretSource) => string,

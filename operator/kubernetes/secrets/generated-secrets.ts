@@ -9,11 +9,9 @@ const STATUS_TOKENS = 'status-token';
 /** Milliseconds after which a server gets a new /status token. The previous token stays valid until the next replacement. */
 const TOKEN_AGE = 7 * 24 * 3600 * 1000;
 
-/** The generated secrets of a runtime. */
 export interface RuntimeSecrets {
   /** Time of the next rotation. Milliseconds since the epoch. */
   rotateAt: number;
-  /** Key that seals the runtime's stored records. */
   sealing: string;
   /** Tokens for /status, the newest first. */
   tokens: string[];
@@ -49,10 +47,7 @@ function rotated(standing: Values | undefined, madeAt: number, { now, random }: 
   return { ...standing, tokens: [random(), ...standing.tokens.slice(0, 1)] };
 }
 
-/**
- * Returns the secrets of one runtime. Generates them at the first call and stores them in a Secret. `metadata`: that of an object owned by
- * the resource. @throws Stalled for a foreign Secret of the same name; Waiting; ApiError
- */
+/** Generates a runtime's secrets once. `metadata`: of an object of its resource. @throws Stalled for a foreign Secret; Waiting; ApiError */
 export async function makeSecrets(child: string, metadata: ObjectMeta, options: MakeOptions): Promise<RuntimeSecrets> {
   const { secrets, context, now } = options;
   const annotation = madeAnnotation(context.apiGroup);

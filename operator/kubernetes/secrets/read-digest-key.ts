@@ -14,10 +14,7 @@ function valueOf(secret: KubeObject): string {
   throw new Error(`Secret "${NAME}" has no "${FIELD}": delete it, and the operator makes another one`);
 }
 
-/**
- * Returns the HMAC key for values of Secrets in file names. Creates it at the first call, in the operator's namespace. Another key would
- * rename every file. @throws ApiError
- */
+/** Returns the HMAC key for file names, created at the first call: another key would rename every file. @throws ApiError */
 export async function readDigestKey(api: KubeApi, namespace: string): Promise<string> {
   const find = async () => valueOf(await api.get(SECRETS, { namespace, name: NAME }));
   try {

@@ -29,7 +29,6 @@ export class SecretValues {
     return createHmac('sha256', this.#key).update(value).digest('hex');
   }
 
-  /** Returns the base64 value under a key of a Secret that was read; undefined if it is absent. */
   value(namespace: string, name: string, key: string): string | undefined {
     const digests = this.named.get(namespace, name);
     return digests && this.#data.get(digests)?.[key];

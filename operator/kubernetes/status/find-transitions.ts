@@ -1,6 +1,5 @@
 import type { Condition } from '#crds/parts/conditions';
 
-/** A changed condition, for an Event. */
 export interface Transition {
   condition: Pick<Condition, 'type' | 'status' | 'reason'>;
   type: 'Normal' | 'Warning';
@@ -36,9 +35,7 @@ const isTransition = ({ type, reason }: Condition) =>
 
 const isSame = (a: Transition, b: Transition) => a.message === b.message && a.type === b.type;
 
-/**
- * Returns the differences between two lists of conditions: another status, or another reason for the same status. Reports each fact once.
- */
+/** Returns each change of a status, or of the reason of the same status, once. */
 export function findTransitions(
   before: readonly Condition[] | undefined = [],
   after: readonly Condition[] | undefined = [],

@@ -20,7 +20,6 @@ interface TellerOptions {
   api: KubeApi;
   clock: Clock;
   log: Log;
-  /** Name of this process in Events. */
   instance: string;
 }
 
@@ -36,10 +35,7 @@ interface Told {
   held: Held[];
 }
 
-/**
- * Reports transitions of conditions as Events, with a rate limit. Reports conditions that may resolve by themselves only after they have
- * lasted.
- */
+/** Reports transitions as Events, with a rate limit; those that may resolve by themselves only after they have lasted. */
 export class TransitionTeller {
   readonly #options: TellerOptions;
   readonly #told = new Map<string, Told>();

@@ -19,7 +19,6 @@ interface StatusWriterOptions {
   log: Log;
   /** Name of this process in Events. */
   instance: string;
-  /** Receives the object with its new status, from the API server's answer. */
   wrote: (object: KubeObject) => void;
   /** Called after a delayed write failed, to retry it. */
   failed: (manifest: Manifest, problem: unknown) => void;
@@ -31,7 +30,6 @@ interface Written {
   at: number;
   /** The last written status that the API server stored differently. */
   settled: string | undefined;
-  /** The last status that the API server refused. */
   refused: string | undefined;
   pending: { cancel: () => void } | undefined;
 }

@@ -4,10 +4,7 @@ const DEEPEST = 100;
 /** Replaces a value that is too deep. No field accepts it, so the planner rejects it at its path. */
 const TOO_DEEP = 'nested too deep to be read';
 
-/**
- * Replaces values nested deeper than any field of vmcp. An API server stores ten thousand levels of an unknown field. Changes its argument,
- * and returns it.
- */
+/** Replaces deep values in place: an API server stores ten thousand levels of an unknown field. Returns its argument. */
 export function cutDepth<T extends object>(value: T, left = DEEPEST): T {
   for (const [key, inside] of Object.entries(value)) {
     if (typeof inside !== 'object' || inside === null) continue;

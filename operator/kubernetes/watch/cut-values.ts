@@ -8,10 +8,7 @@ const TOO_MUCH = 'more values than are read';
 
 const sizeOf = (value: object): number => (Array.isArray(value) ? value.length : Object.keys(value).length);
 
-/**
- * Replaces values beyond the limit. An API server stores half a million values in an unknown field, which take twenty times the memory of
- * their text. Changes its argument, and returns it.
- */
+/** Changes its argument: an API server stores half a million values in an unknown field, with twenty times the memory of their text. */
 export function cutValues(object: KubeObject): KubeObject {
   for (const part of ['spec', 'status'] as const) {
     const value = object[part];

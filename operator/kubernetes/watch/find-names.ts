@@ -4,7 +4,6 @@ export interface Names {
   configMaps: Map<string, Set<string>>;
 }
 
-/** Fields that contain names of ConfigMaps. */
 const CONFIG_MAP_FIELDS = new Set(['configMap', 'configMapRef', 'caBundleRef', 'permissionProfile']);
 
 /** Fields whose references the planner does not read; the kubelet resolves them. */

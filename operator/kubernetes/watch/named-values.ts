@@ -15,7 +15,6 @@ const { ofNamespace: MOST, ofAll: MOST_OF_ALL, sure: SURE } = BOUNDS.named;
 /** Memory of a key besides its value: its name, a digest, and their entries in objects. Bytes. */
 export const WEIGHT_OF_KEY = 512;
 
-/** The cached part of an object, and its weight. */
 export interface CachedValue<V> {
   value: V;
   bytes: number;
@@ -34,10 +33,7 @@ interface NamedValuesOptions<V> {
   log: Log;
 }
 
-/**
- * The Secrets (or ConfigMaps) that resources name. All are watched as metadata. Only named objects are read, once per version, and cached
- * within a limit per namespace.
- */
+/** Secrets or ConfigMaps that resources name: all are watched as metadata, named ones are read once per version, limited per namespace. */
 export class NamedValues<V> {
   readonly #api: KubeApi;
   readonly #resource: Resource;
@@ -45,7 +41,6 @@ export class NamedValues<V> {
   readonly #valueOf: NamedValuesOptions<V>['valueOf'];
   readonly #log: Log;
   readonly #versions = new Section<string>();
-  /** The resources that name each object, with the keys. */
   readonly #users = new Section<Map<string, ReadonlySet<string>>>();
   readonly #namesOf = new Map<string, Names[keyof Names]>();
   readonly #read = new Section<Read>();
@@ -97,12 +92,10 @@ export class NamedValues<V> {
     return this.#values.of(namespace);
   }
 
-  /** Returns the named objects that exist but are not cached, with the reason by name. */
   refused(namespace: string): Readonly<Record<string, string>> {
     return this.#refused.of(namespace);
   }
 
-  /** Returns the last read value. */
   get(namespace: string, name: string): V | undefined {
     return this.#values.get(namespace, name);
   }
@@ -142,7 +135,6 @@ export class NamedValues<V> {
     if (excess !== undefined) this.#refuse(namespace, name, excess, isTold);
   }
 
-  /** Describes the limit that additional bytes would exceed. */
   #excessOf(namespace: string, bytes: number): string | undefined {
     const weight = this.#weightOf(namespace) + bytes;
     if (weight > MOST) return `namespace "${namespace}" name would exceed ${MOST / MIB} MiB`;

@@ -30,7 +30,6 @@ export class ObjectIndex<T extends KubeObject> {
     return old;
   }
 
-  /** Removes the object with this key and returns it. */
   delete(place: string): T | undefined {
     const old = this.byPlace.get(place);
     if (!old) return undefined;
@@ -45,7 +44,6 @@ export class ObjectIndex<T extends KubeObject> {
     return old;
   }
 
-  /** Returns the keys of one namespace, or of all. */
   places(namespace: string | undefined): string[] {
     if (namespace === undefined) return [...this.byPlace.keys()];
     return Object.keys(this.inNamespace(namespace)).map((name) => placeText({ namespace, name }));

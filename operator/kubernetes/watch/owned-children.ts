@@ -1,7 +1,6 @@
 import type { KubeObject, OwnerReference } from '../api/object.ts';
 import { isOlder } from './section.ts';
 
-/** Returns the resource that controls an object. */
 export function controllerOf({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
@@ -22,18 +21,15 @@ export class OwnedChildren {
   readonly #byOwner = new Map<string, Set<string>>();
   readonly #changed: OnChildChange;
 
-  /** `changed` is called after each change from either source. */
   constructor(changed: OnChildChange = () => undefined) {
     this.#changed = changed;
   }
 
-  /** Records a watch event. */
   told(old: KubeObject | undefined, current: KubeObject | undefined): void {
     if (current) this.#take(current, false);
     else if (old) this.#gone(old);
   }
 
-  /** Records the API server's answer to the operator's own write. */
   wrote(object: KubeObject): void {
     this.#take(object, true);
   }
@@ -58,12 +54,10 @@ export class OwnedChildren {
     this.#changed(known, undefined, false);
   }
 
-  /** Returns the existing object with the same kind and name. */
   at(object: KubeObject): KubeObject | undefined {
     return this.#objects.get(idOf(object));
   }
 
-  /** Returns all objects that one resource controls. */
   ofOwner(uid: string): KubeObject[] {
     return [...(this.#byOwner.get(uid) ?? [])].flatMap((id) => this.#objects.get(id) ?? []);
   }

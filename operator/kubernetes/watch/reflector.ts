@@ -15,17 +15,13 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   namespaces?: readonly string[] | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Fetches and stores only metadata, for Secrets. */
   metadataOnly?: boolean;
-  /**
-   * Reduces each object before it is stored. By default, it drops managed fields and the copy of `kubectl apply`. May change its argument.
-   */
+  /** Reduces each object before it is stored; may change its argument. Default: drops managed fields and the copy of `kubectl apply`. */
   transform?: (object: KubeObject) => T;
   clock: Clock;
   /** Returns a number between 0 and 1, for the jitter of delays. */
   random?: () => number;
   log: Log;
-  /** Receives each ended watch, with the reason. */
   onRestart?: (resource: string, why: RestartReason) => void;
   /** Milliseconds without a byte after which a watch is restarted. */
   silence?: number;
@@ -36,7 +32,6 @@ export type RestartReason = 'end' | 'expired' | 'error';
 /** A change of one object: `old` is absent for an addition, `current` for a deletion. Must not throw. */
 type OnChange<T> = (old: T | undefined, current: T | undefined) => void;
 
-/** Objects of one resource, kept current by list and watch. */
 export interface Reflector<T extends KubeObject = KubeObject> {
   /** By `namespace/name`, or name for cluster-scoped objects. A live map; its objects are never changed. */
   readonly store: ReadonlyMap<string, T>;
@@ -49,7 +44,6 @@ export interface Reflector<T extends KubeObject = KubeObject> {
   readonly hasSynced: boolean;
   /** Adds a listener. Returns a function that removes it. Each object of the first list is reported as an addition. */
   onChange(listener: OnChange<T>): () => void;
-  /** Ends the watches. Resolves when no request is running. */
   close(): Promise<void>;
 }
 
@@ -63,14 +57,12 @@ const SHORT_WATCH = 1000;
 /** After this many failures in a row, the last version is too old to resume from. */
 const FAILURES_BEFORE_LIST = 5;
 
-/** Maps the status of a persistent refusal to its remedy. */
 const REMEDIES: Record<number, string> = {
   401: 'the API server does not know this account: check the token or the kubeconfig',
   403: 'the operator may not read it: install the roles of the chart, or limit it by --watch-namespace',
   404: 'the API server does not know this kind: install the custom resource definitions, or check --api-group',
 };
 
-/** Lists and watches the objects of one resource. Idle before `start`. */
 export function createReflector<T extends KubeObject = KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   return new ListAndWatch(options);
 }
@@ -136,7 +128,6 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     }
   }
 
-  /** Lists everything, page by page. Returns the version from which to watch. */
   async #list(namespace: string | undefined): Promise<string> {
     try {
       return await this.#readPages(namespace, PAGE);
@@ -162,7 +153,6 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     }
   }
 
-  /** Processes events until the watch ends. Throws if it fails or ends too early. */
   async #watch(progress: Progress, resourceVersion: string): Promise<void> {
     const { api, resource, clock, random = Math.random, silence = SILENCE, onRestart } = this.#options;
     const startedAt = clock.now();
@@ -186,7 +176,6 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     onRestart?.(resource.plural, 'end');
   }
 
-  /** Waits before the next attempt. */
   async #recover(problem: unknown, progress: Progress): Promise<void> {
     const { resource, log, onRestart, random = Math.random } = this.#options;
     const expired = isStatus(problem, 410);
@@ -226,7 +215,6 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     return { namespace, labelSelector, fieldSelector, metadataOnly };
   }
 
-  /** Stores an object and returns its key. */
   #take(object: KubeObject): string {
     const { resourceVersion, uid } = object.metadata;
     const place = placeText(object.metadata);
@@ -258,7 +246,6 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
   }
 }
 
-/** The progress of one namespace, or of all. */
 interface Progress {
   namespace: string | undefined;
   version: string | undefined;
@@ -269,7 +256,6 @@ interface Progress {
 
 const NO_FAILURE: Failures = { count: 0, away: false };
 
-/** Returns whether changes after the last version may be lost. */
 function losesChanges(problem: unknown): boolean {
   if (!(problem instanceof ApiError)) return true;
   const { status, reason, causes } = problem;

@@ -6,10 +6,8 @@ const LONGEST_DELAY = 30_000;
 /** Longest delay while the API server does not answer: an attempt is cheap, and edits of users wait for its return. */
 const LONGEST_WHILE_AWAY = 4000;
 
-/** Consecutive failures of the same operation. */
 export interface Failures {
   count: number;
-  /** Whether the last attempt got no answer. */
   away: boolean;
 }
 
@@ -19,10 +17,7 @@ export function countFailure({ count, away }: Failures, problem: unknown): Failu
   return { count: now === away ? count + 1 : 1, away: now };
 }
 
-/**
- * Returns the milliseconds until the next attempt. The server's Retry-After wins if it is longer. An expired version is retried at once,
- * unless that repeats. `random` is between 0 and 1.
- */
+/** Returns milliseconds. A longer Retry-After wins. An expired version is retried at once, unless that repeats. `random`: 0 to 1. */
 export function retryDelay(problem: unknown, { count, away }: Failures, random: number): number {
   const failures = count - (isStatus(problem, 410) ? 1 : 0);
   const longest = away ? LONGEST_WHILE_AWAY : LONGEST_DELAY;

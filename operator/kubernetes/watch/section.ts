@@ -38,7 +38,6 @@ export class Section<T> {
     else if (this.#namespaces.has(namespace)) Reflect.deleteProperty(this.of(namespace), name);
   }
 
-  /** Sets a value that is computed on each access. */
   setLazily(namespace: string, name: string, get: (() => T | undefined) | undefined): void {
     this.set(namespace, name, undefined);
     if (get) Object.defineProperty(this.of(namespace), name, { get, enumerable: true, configurable: true });

@@ -20,10 +20,7 @@ export function stripWeight(object: KubeObject, share?: ShareTexts): KubeObject 
   return object;
 }
 
-/**
- * Reduces a Secret or ConfigMap watched as metadata to its name, version and owner. There are many of them, and unread annotations and
- * labels may have 256 kB each.
- */
+/** Reduces a watched Secret or ConfigMap to name, version and owner: unread annotations and labels may have 256 kB each. */
 export function placeAndOwner({ apiVersion, kind, metadata }: KubeObject, share: ShareTexts): KubeObject {
   const { name, namespace, uid, resourceVersion, ownerReferences, deletionTimestamp } = metadata;
   const kept = {

@@ -5,7 +5,6 @@ import type { Proposal, Review } from './review.ts';
 
 const texts = z.record(z.string(), z.string()).optional();
 
-/** A resource in a request of the API server. */
 const Resource = z.object({
   apiVersion: z.string(),
   kind: z.enum(KINDS),
@@ -86,7 +85,6 @@ export function readAdmissionReview(body: string): Asked {
   return { uid, namespace, proposal: { manifest, former: manifestOf(old.data, name, namespace) } };
 }
 
-/** Returns the answer to the API server. */
 export function writeAdmissionReview(uid: string, { allowed, message, warnings }: Review): object {
   return {
     apiVersion: 'admission.k8s.io/v1',

@@ -4,9 +4,7 @@ import type { Agreed } from '../certificates/keep-certificates.ts';
 
 interface WebhookPlace {
   api: KubeApi;
-  /** Name of the ValidatingWebhookConfiguration. */
   configurationName: string;
-  /** Name of the webhook in it. */
   webhookName: string;
 }
 

@@ -53,7 +53,6 @@ async function readMissing<T>(
   return byName([...Object.entries(known), ...found]);
 }
 
-/** Limits the concurrent reads of all callers. */
 export function fewAtOnce(api: Pick<KubeApi, 'get'>): Pick<KubeApi, 'get'> {
   const semaphore = new Semaphore({ total: AT_ONCE });
   return {

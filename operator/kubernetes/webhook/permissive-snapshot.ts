@@ -14,7 +14,6 @@ function shared(kind: Kind, spec: object, snapshot: Snapshot): (name: string) =>
   return (name) => ({ apiVersion, kind, metadata: { name, namespace: snapshot.namespace, uid: name }, spec });
 }
 
-/** Returns a valid content for an unknown ConfigMap. */
 function configMapText(spec: unknown, name: string): string | undefined {
   // The validity of a profile depends on its whole text, so no content can be assumed.
   if (valueAt(spec, ['permissionProfile', 'name']) === name) return undefined;
@@ -42,10 +41,7 @@ export function withoutOperation(snapshot: Snapshot): Snapshot {
   };
 }
 
-/**
- * Returns a snapshot in which all references of a resource exist and suit it. If the planner rejects the resource there, it is invalid in
- * any cluster and in any order of application.
- */
+/** Returns a snapshot in which all references of a resource suit it: if rejected there, it is invalid in any cluster and any order. */
 export function permissiveSnapshot(manifest: Manifest, snapshot: Snapshot): Snapshot {
   const { spec } = manifest;
   const digests = everyName(() => DIGEST) satisfies SecretDigests;
@@ -72,7 +68,6 @@ export function permissiveSnapshot(manifest: Manifest, snapshot: Snapshot): Snap
   };
 }
 
-/** Returns the record with additional entries for all missing names. */
 function assumed<T extends object>(known: Record<string, T>, entryOf: (name: string) => T | undefined) {
   const missing = (_target: object, name: string | symbol): T | undefined =>
     typeof name === 'string' && !Object.hasOwn(known, name) ? entryOf(name) : undefined;
@@ -87,10 +82,7 @@ function assumed<T extends object>(known: Record<string, T>, entryOf: (name: str
   });
 }
 
-/**
- * Returns a snapshot with all references of a resource. Missing objects may follow in the same file, so they cause no warning; the status
- * reports them later.
- */
+/** Returns a snapshot with all references of a resource. Missing objects may follow in the same file; the status reports them later. */
 export function completedSnapshot({ spec }: Pick<Manifest, 'spec'>, snapshot: Snapshot): Snapshot {
   const digests = everyName(() => DIGEST) satisfies SecretDigests;
   const issuer = { type: 'inline', inline: { issuer: ownIssuer(spec) } };
@@ -110,10 +102,7 @@ export function completedSnapshot({ spec }: Pick<Manifest, 'spec'>, snapshot: Sn
   };
 }
 
-/**
- * Adds a server that exposes the group of an MCPServer to callers of the MCPServer's own endpoint. Its faults concerning the backend are
- * the backend's.
- */
+/** Adds a server in front of an MCPServer's group. Its faults concerning the backend are the backend's. */
 export function withServerInFront(
   snapshot: Snapshot,
   backend: Manifest,

@@ -4,10 +4,8 @@ import { withResource } from '#operator/plan/resource-index';
 import { keyText, type Kind, type Manifest, type ResourceKey, type Snapshot } from '#operator/snapshot';
 import { completedSnapshot, permissiveSnapshot, withoutOperation, withServerInFront } from './permissive-snapshot.ts';
 
-/** The resource to review. */
 export interface Proposal {
   manifest: Manifest;
-  /** The existing resource; absent for a creation. */
   former?: Manifest | undefined;
 }
 
@@ -68,9 +66,7 @@ function planned(key: ResourceKey, snapshot: Snapshot) {
       .filter(({ type, status: state }) => types.includes(type) && state === 'True')
       .map(({ message }) => message);
   return {
-    /** Messages that only a change of a resource resolves. */
     stalled: messages(['Stalled']),
-    /** Messages about missing named objects. */
     waiting: messages(['Waiting']),
     leftOut: (status?.backends ?? []).flatMap(({ name, phase, message }) =>
       phase === 'Excluded' ? [`${name}: ${message}`] : [],
@@ -81,7 +77,6 @@ function planned(key: ResourceKey, snapshot: Snapshot) {
   };
 }
 
-/** Returns the faults of a resource that do not depend on others. */
 function findFaults(manifest: Manifest, snapshot: Snapshot): string[] {
   const alone = permissiveSnapshot(manifest, snapshot);
   const { stalled } = planned(keyOf(manifest), alone);
@@ -125,9 +120,8 @@ function bounded(warnings: string[]): string[] {
 }
 
 /**
- * Decides about a resource by the planner's checks. Refuses faults that do not depend on other resources. Warns of conflicts with existing
- * resources, as either may be wrong. Accepts references to missing objects, which may follow. Accepts faults that existed before, so that a
- * stricter rule locks no author out. Pure. `known`: everything else of the namespace.
+ * Refuses faults that do not depend on other resources, except former ones, so that a stricter rule locks no author out. Warns of conflicts
+ * with existing resources. Accepts references to missing objects, which may follow. Pure. `known`: everything else of the namespace.
  */
 export function review({ manifest, former }: Proposal, known: Snapshot): Review {
   const snapshot = withoutOperation(known);

@@ -23,7 +23,6 @@ interface WebhookOptions {
   path: () => string | undefined;
   /** Returns a snapshot of a namespace, with the objects that only this manifest names. */
   snapshotFor: (manifest: Manifest, signal: AbortSignal) => Promise<Snapshot>;
-  /** Receives problems of the webhook itself, not refusals. */
   onProblem: (problem: unknown) => void;
   /** Milliseconds after which a resource is admitted unchecked: the API server waits no longer. */
   deadline?: number;
@@ -54,7 +53,6 @@ function answer(response: ServerResponse, status: number, body?: object): void {
 
 const UNSEEN = 'this resource was admitted without being looked at: see its status';
 
-/** Returns the review after all policies that it needs are read. */
 async function reviewWhole(
   proposal: Parameters<typeof review>[0],
   observed: Promise<Snapshot>,
@@ -139,7 +137,6 @@ function reviewLimited(
   );
 }
 
-/** Answers admission reviews over TLS. */
 export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
   const reviews = new Semaphore({ total: REVIEWS, perKey: REVIEWS_PER_NAMESPACE });
   const serving = { ...options, reader: new ReviewReader(), reviews };

@@ -11,21 +11,15 @@ interface WebhookSettings {
   apiGroup: string;
   /** Name of the installation: of its ValidatingWebhookConfiguration, and the prefix of Service and Secret. */
   name: string;
-  /** Namespace of the operator. */
   namespace: string;
-  /** Port on all interfaces. */
   port: number;
-  /** Returns a snapshot of one namespace. */
   observe: (namespace: string) => Promise<Snapshot>;
   /** Receives problems of the webhook itself. None of them stops the operator: without the webhook, conditions report the faults. */
   onProblem: (problem: unknown) => void;
   log?: Log;
 }
 
-/**
- * Serves the validating webhook and renews its certificate, in every replica, with or without the Lease. Returns at once; the webhook
- * answers after the API server has returned or accepted a certificate.
- */
+/** Serves in every replica, with or without the Lease. Returns at once; answers once the API server returned or accepted a certificate. */
 export function startWebhook(settings: WebhookSettings): { close(): Promise<void> } {
   const { api, apiGroup, name, namespace, port, observe, onProblem, log } = settings;
   const stop = new AbortController();
