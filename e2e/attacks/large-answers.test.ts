@@ -57,12 +57,13 @@ interface Received {
 const ERAS = ['with sessions', 'without sessions'] as const;
 type Era = (typeof ERAS)[number];
 
-/** Sends a call. Returns its answer with an unread body. */
+/** Sends a call with the progress token 1. Returns its answer with an unread body. */
 function open(era: Era, name: string): Promise<IncomingMessage> {
+  const params = { name, arguments: { text: 'x' }, _meta: { progressToken: 1 } };
   const { body, headers }: { body: string; headers: Headers } =
     era === 'with sessions'
-      ? { body: client.message('tools/call', { name, arguments: { text: 'x' } }), headers: client.headers }
-      : modernRequest('tools/call', { name, arguments: { text: 'x' } });
+      ? { body: client.message('tools/call', params), headers: client.headers }
+      : modernRequest('tools/call', params);
   return new Promise((resolve, reject) => {
     const all = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
     httpRequest(gateway.url, { method: 'POST', headers: all, agent: false }, resolve).on('error', reject).end(body);
