@@ -55,7 +55,7 @@ const PREFACE = `# Benchmarks of the operator
   and makes no Events.
 - Edit: a header is added to a VirtualMCPServer. The time ends when a watch shows its new ConfigMap. Edits run one after the other.
 - At rest: 50 s after a start without pending changes, and without edits since.
-- The operator has its default of four workers, the options of Node and variables of glibc of its image, and the heap limit of its pod.
+- The operator has its default of four workers and the heap limit of its pod. Options of Node and variables of glibc are those of its image.
   CPU is from \`/proc\`.`;
 
 const { values } = parseArgs({
