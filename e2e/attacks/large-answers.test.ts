@@ -6,7 +6,6 @@ import { serveMisbehaving, type MisbehavingBackend } from '../fakes/backend/serv
 import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
 import { SessionClient, modernRequest, type Headers } from '../gateway/session-client.ts';
 import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
-import { until } from '../gateway/until.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const LIMIT = 64 * MEBIBYTE;
@@ -97,15 +96,15 @@ async function readAll(response: IncomingMessage): Promise<{ text: string; compl
 
 describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
   it('passes through whole, and leaves nothing in memory', async () => {
-    // The first answers leave compiled code and the memory that any traffic takes; a runtime returns it after a minute of idleness.
-    for (let warm = 0; warm < 3; warm++) await read(await open(era, 'huge_tool_0'));
     const before = residentBytes(gateway.pid);
-    const { bytes, tail, complete } = await read(await open(era, 'huge_tool_0'));
-    expect(complete).toBe(true);
-    expect(bytes).toBeGreaterThan(48 * MEBIBYTE);
-    expect(tail).toMatch(/x"}]}}$/);
-    // The system frees the pages a moment later.
-    await until('memory as before', () => residentBytes(gateway.pid) - before < 25 * MEBIBYTE);
+    for (let answer = 0; answer < 20; answer++) {
+      const { bytes, tail, complete } = await read(await open(era, 'huge_tool_0'));
+      expect(complete).toBe(true);
+      expect(bytes).toBeGreaterThan(48 * MEBIBYTE);
+      expect(tail).toMatch(/x"}]}}$/);
+    }
+    // 960 MiB went through. Node keeps some 100 MiB of memory for traffic to come, however much went through before.
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(160 * MEBIBYTE);
   });
 
   it('waits for slow readers, and does not pile up in memory', async () => {
