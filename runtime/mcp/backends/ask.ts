@@ -1,11 +1,11 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '../era.ts';
-import type { AnswerSink, Backend } from './backend.ts';
+import type { AnswerSink, Backend, BackendCall } from './backend.ts';
 import type { CallFailure } from './failures.ts';
 import { ownRequest } from './own-request.ts';
 
-export interface Question {
+export interface Question extends Pick<BackendCall, 'session' | 'caller'> {
   readonly identity: Identity;
   readonly era: Era;
   readonly method: string;
@@ -39,12 +39,14 @@ export class NoAnswer extends Error {
 
 /** The answer may be a JSON-RPC error. @throws NoAnswer */
 export function ask(backend: Backend, question: Question): Promise<Answer> {
-  const { identity, era, method, headers, deadline } = question;
+  const { identity, era, session, caller, method, headers, deadline } = question;
   return new Promise((resolve, reject) => {
     const sink = collect((text, status, sessionId) => resolve(read(text, status, sessionId)), reject);
     backend.send({
       identity,
       era,
+      session,
+      caller,
       method,
       ...ownRequest(method, question.paramsText),
       verb: 'POST',

@@ -60,10 +60,29 @@ export interface AnswerSink {
   awaitsClient?(): boolean;
 }
 
+/** The session of a legacy client, as far as a bridge needs it. */
+export interface CallerSession {
+  /** JSON texts, as in `ClientProfile`. */
+  readonly profile: { readonly paramsText: string; readonly capabilities: string };
+  readonly logLevel: string | undefined;
+  /** Subscribed URI to backend. */
+  readonly subscriptions: ReadonlyMap<string, string> | undefined;
+}
+
+/** What a modern client declares with each request. JSON texts. */
+export interface CallerMeta {
+  readonly capabilities: string;
+  readonly clientInfo: string | undefined;
+}
+
 /** One message to a backend. */
 export interface BackendCall {
   readonly identity: Identity;
   readonly era: Era;
+  /** The legacy client's session. Undefined: a message that needs none, such as a probe. */
+  readonly session?: CallerSession | undefined;
+  /** The modern client's declarations. Undefined: those of the gateway. */
+  readonly caller?: CallerMeta | undefined;
   readonly method: string;
   /** JSON text of the request id. Undefined for notifications, responses and streams that only listen. */
   readonly idText: string | undefined;

@@ -28,6 +28,7 @@ import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
+import { BridgedBackend, type Bridge } from '../bridge/bridged-backend.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BufferedBytes } from './buffered-bytes.ts';
@@ -76,10 +77,19 @@ const makers: Makers = {
 };
 
 /** @throws ConfigError */
-export function createBackend(settings: BackendConfig, deps: BackendDeps): Backend | Promise<Backend> {
+export async function createBackend(settings: BackendConfig, deps: BackendDeps): Promise<Backend> {
   const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
-  return make(settings, deps);
+  return new BridgedBackend(await make(settings, deps), {
+    legacy: passing,
+    modern: passing,
+  });
 }
+
+const passing = (backend: Backend): Bridge => ({
+  send: (call) => backend.send(call),
+  retire: () => undefined,
+  close: () => undefined,
+});
 
 async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {
   return new HttpBackend({ ...(await httpOptions(settings, deps)), config: settings });

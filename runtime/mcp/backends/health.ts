@@ -38,9 +38,13 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
 
 /** If the eras are unknown, the gateway tries. */
 export function serves(health: BackendHealth, era: Era): boolean {
-  return health.phase !== 'unavailable' && (health.eras === undefined || health.eras.has(era));
+  return health.phase !== 'unavailable' && mayServe(health, era);
 }
 
 export function isAway(health: BackendHealth, era: Era): boolean {
-  return health.phase === 'unavailable' && (health.eras?.has(era) ?? true);
+  return health.phase === 'unavailable' && mayServe(health, era);
+}
+
+function mayServe({ eras }: BackendHealth, era: Era): boolean {
+  return eras?.has(era) ?? true;
 }

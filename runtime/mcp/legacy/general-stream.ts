@@ -144,6 +144,7 @@ export class GeneralStream implements SessionStream {
     upstream.running = backend.send({
       identity: this.#identity,
       era: 'legacy',
+      session: this.#session,
       method: 'GET',
       idText: undefined,
       verb: 'GET',

@@ -62,6 +62,7 @@ class SessionAsker implements Asker {
     return ask(backend, {
       identity: this.identity,
       era: 'legacy',
+      session: this.#session,
       method: LIST_SPECS[kind].method,
       paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
       headers: backendSessionHeaders(backendSession),

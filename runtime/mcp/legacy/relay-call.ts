@@ -199,6 +199,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     this.#running = backend.send({
       identity,
       era: 'legacy',
+      session: this.#request.session,
       method: message.method,
       idText: message.idText,
       verb: 'POST',

@@ -32,6 +32,7 @@ async function tellLevel(backend: Backend, request: LegacyRequest): Promise<void
   const deadline = services.config.limits.list_deadline;
   await notifyRequest(backend, backendSession, {
     identity,
+    session,
     method: message.method,
     idText: message.idText,
     body,

@@ -130,7 +130,7 @@ class Subscription {
   }
 
   #connect(backend: Backend): void {
-    const { identity, message } = this.#request;
+    const { identity, message, meta } = this.#request;
     let flow: Flow | undefined;
     const ignore = () => undefined;
     const again = () => this.#again(backend);
@@ -141,6 +141,7 @@ class Subscription {
     connection.call = backend.send({
       identity,
       era: 'modern',
+      caller: meta,
       method: message.method,
       idText: message.idText,
       verb: 'POST',

@@ -27,6 +27,7 @@ export function modernAsker({ meta, identity, services }: ModernRequest): Asker 
       return ask(backend, {
         identity,
         era: 'modern',
+        caller: meta,
         method,
         paramsText: `{${at}"_meta":${metaText(meta)}}`,
         headers: modernHeaders(method),

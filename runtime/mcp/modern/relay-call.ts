@@ -55,7 +55,7 @@ class ModernRelay implements AnswerSink {
   }
 
   #send(): void {
-    const { res, message, identity, services, requestRecord } = this.#request;
+    const { res, message, meta, identity, services, requestRecord } = this.#request;
     // The client left, and so cancelled the call, before it was sent.
     if (res.destroyed) {
       this.#over();
@@ -66,6 +66,7 @@ class ModernRelay implements AnswerSink {
     this.#running = backend.send({
       identity,
       era: 'modern',
+      caller: meta,
       method: message.method,
       idText: message.idText,
       verb: 'POST',

@@ -83,7 +83,7 @@ async function openBackendSession(
   // The client sent notifications/initialized before this backend session opened.
   if (session.initialized) await sendInitialized(backendSession, backend, identity, deadline);
   if (session.logLevel !== undefined && backendSession.capabilities.logging)
-    await tellLevel(session.logLevel, backendSession, backend, identity, deadline);
+    await tellLevel(session, session.logLevel, backendSession, backend, identity, deadline);
   await subscribeAgain(session, backendSession, backend, identity, deadline);
   return backendSession;
 }
@@ -93,7 +93,7 @@ async function initializeBackendSession(session: Session, backend: Backend, iden
   const { paramsText } = session.profile;
   for (let tries = 1; ; tries += 1) {
     const address = await backend.pickAddress?.();
-    const question = { identity, era: 'legacy', method: 'initialize', paramsText, deadline } as const;
+    const question = { identity, era: 'legacy', session, method: 'initialize', paramsText, deadline } as const;
     try {
       return { address, answer: await ask(backend, { ...question, headers: [], address }) };
     } catch (error) {
@@ -150,11 +150,12 @@ async function subscribeAgain(
   for (const [uri, owner] of session.subscriptions ?? []) {
     if (owner !== backend.name) continue;
     const request = ownRequest(method, JSON.stringify({ uri }));
-    await notifyRequest(backend, backendSession, { identity, method, ...request, deadline });
+    await notifyRequest(backend, backendSession, { identity, session, method, ...request, deadline });
   }
 }
 
 async function tellLevel(
+  session: Session,
   level: string,
   backendSession: BackendSession,
   backend: Backend,
@@ -163,7 +164,7 @@ async function tellLevel(
 ): Promise<void> {
   const method = 'logging/setLevel';
   const request = ownRequest(method, JSON.stringify({ level }));
-  await notifyRequest(backend, backendSession, { identity, method, ...request, deadline });
+  await notifyRequest(backend, backendSession, { identity, session, method, ...request, deadline });
 }
 
 export async function sendInitialized(
@@ -245,7 +246,7 @@ export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<vo
 export async function notifyRequest(
   backend: Backend,
   backendSession: BackendSession,
-  request: { identity: Identity; method: string; idText: string; body: Buffer; deadline: number },
+  request: { identity: Identity; session: Session; method: string; idText: string; body: Buffer; deadline: number },
 ): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = () => resolve();

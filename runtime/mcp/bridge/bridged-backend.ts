@@ -1,0 +1,84 @@
+import type { Backend as BackendConfig } from '#crds/run-config/backend';
+import type { Credential } from '#runtime/outgoing/credential';
+import type { Authorizer } from '#runtime/policy/authorizer';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
+import type { Era } from '../era.ts';
+import type { Backend, BackendCall, RunningCall } from '../backends/backend.ts';
+import type { Breaker } from '../backends/breaker.ts';
+import type { BackendHealth } from '../backends/health.ts';
+
+/** Sends calls of one era to a backend of the other one, and translates their answers. */
+export interface Bridge {
+  send(call: BackendCall): RunningCall;
+  /** Ends streams that only listen. Calls continue. */
+  retire(): void;
+  close(): void;
+}
+
+/** The bridge for calls of each era. It is made at its first call. */
+export type BridgeMakers = Readonly<Record<Era, (backend: Backend) => Bridge>>;
+
+/** A backend that serves clients of both eras. A call of an era that the backend speaks passes unchanged. */
+export class BridgedBackend implements Backend {
+  readonly name: string;
+  readonly config: BackendConfig;
+  readonly credential: Credential;
+  readonly authorizer: Authorizer | undefined;
+  readonly webhooks: WebhookGate | undefined;
+  readonly health: BackendHealth;
+  readonly breaker: Breaker;
+  readonly sessions: boolean;
+  readonly losesState: boolean;
+  readonly places: Backend['places'];
+  readonly onProcess?: NonNullable<Backend['onProcess']>;
+  readonly pickAddress?: NonNullable<Backend['pickAddress']>;
+  readonly #own: Backend;
+  readonly #makers: BridgeMakers;
+  readonly #bridges: Partial<Record<Era, Bridge>> = {};
+
+  constructor(backend: Backend, makers: BridgeMakers) {
+    this.name = backend.name;
+    this.config = backend.config;
+    this.credential = backend.credential;
+    this.authorizer = backend.authorizer;
+    this.webhooks = backend.webhooks;
+    this.health = backend.health;
+    this.breaker = backend.breaker;
+    this.sessions = backend.sessions;
+    this.losesState = backend.losesState;
+    this.places = backend.places;
+    if (backend.onProcess) this.onProcess = backend.onProcess.bind(backend);
+    if (backend.pickAddress) this.pickAddress = backend.pickAddress.bind(backend);
+    this.#own = backend;
+    this.#makers = makers;
+  }
+
+  get running(): number {
+    return this.#own.running;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#own.warnings ?? [];
+  }
+
+  oldestCall(): number {
+    return this.#own.oldestCall();
+  }
+
+  send(call: BackendCall): RunningCall {
+    const { era, isProbe } = call;
+    // Before the first probe the backend may speak either era. A probe asks for what it speaks.
+    if (isProbe === true || (this.health.eras?.has(era) ?? true)) return this.#own.send(call);
+    return (this.#bridges[era] ??= this.#makers[era](this.#own)).send(call);
+  }
+
+  async retire(): Promise<void> {
+    for (const bridge of Object.values(this.#bridges)) bridge.retire();
+    await this.#own.retire?.();
+  }
+
+  async close(): Promise<void> {
+    for (const bridge of Object.values(this.#bridges)) bridge.close();
+    await this.#own.close();
+  }
+}
