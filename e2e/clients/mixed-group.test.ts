@@ -118,13 +118,13 @@ describe('a client that speaks only 2026-07-28', () => {
     expect((await inspect(url, 'modern')).backends).toEqual(['new']);
   });
 
-  it('fails at once for a group with a backend of older revisions', async () => {
+  it('connects to a group with a backend of older revisions, and lists the tools of all backends', async () => {
     const { url } = await start(['old', 'new']);
-    await expect(connectSdk(url, pin)).rejects.toThrow('did not offer pinned protocol version 2026-07-28');
-    await expect(inspect(url, 'modern')).rejects.toThrow('did not offer pinned protocol version 2026-07-28');
+    expect(await connectSdk(url, pin)).toEqual({ backends: ['new', 'old'], revision: '2026-07-28' });
+    expect((await inspect(url, 'modern')).backends).toEqual(['new', 'old']);
   });
 
-  it('lists and calls the tools of the backends that speak it, without server/discover', async () => {
+  it('lists the tools of all backends without server/discover', async () => {
     const { url } = await start(['new']);
     const first = new Client({ name: 'new', version: '1' }, { versionNegotiation: { mode: pin } });
     await first.connect(new StreamableHTTPClientTransport(new URL(url)));
@@ -135,7 +135,7 @@ describe('a client that speaks only 2026-07-28', () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(mixed.url)), {
       prior: { kind: 'modern', discover: discover! },
     });
-    expect(backendsOf((await client.listTools()).tools)).toEqual(['new']);
+    expect(backendsOf((await client.listTools()).tools)).toEqual(['new', 'old']);
     await client.close();
   });
 });

@@ -2,7 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '../era.ts';
 import type { AnswerSink, Backend, BackendCall } from './backend.ts';
-import type { CallFailure } from './failures.ts';
+import { callFailure, type CallFailure } from './failures.ts';
 import { ownRequest } from './own-request.ts';
 
 export interface Question extends Pick<BackendCall, 'session' | 'caller'> {
@@ -41,7 +41,8 @@ export class NoAnswer extends Error {
 export function ask(backend: Backend, question: Question): Promise<Answer> {
   const { identity, era, session, caller, method, headers, deadline } = question;
   return new Promise((resolve, reject) => {
-    const sink = collect((text, status, sessionId) => resolve(read(text, status, sessionId)), reject);
+    const unanswered = () => reject(new NoAnswer(callFailure(backend.name, 'protocol', true)));
+    const sink = collect((text, status, sessionId) => resolve(read(text, status, sessionId)), reject, unanswered);
     backend.send({
       identity,
       era,
@@ -63,6 +64,7 @@ export function ask(backend: Backend, question: Question): Promise<Answer> {
 function collect(
   done: (text: string, status: number, sessionId: string | undefined) => void,
   failed: (error: NoAnswer) => void,
+  unanswered: () => void,
 ): AnswerSink {
   let session: string | undefined;
   return {
@@ -74,7 +76,9 @@ function collect(
       if (message?.kind === 'response') done(data, 200, session);
     },
     accepted: () => undefined,
-    close: () => undefined,
+    close: (complete) => {
+      if (!complete) unanswered();
+    },
     fail: (failure) => failed(new NoAnswer(failure)),
   };
 }

@@ -29,6 +29,7 @@ import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
 import { BridgedBackend, type Bridge } from '../bridge/bridged-backend.ts';
+import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BufferedBytes } from './buffered-bytes.ts';
@@ -81,7 +82,15 @@ export async function createBackend(settings: BackendConfig, deps: BackendDeps):
   const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
   return new BridgedBackend(await make(settings, deps), {
     legacy: passing,
-    modern: passing,
+    modern: (backend) =>
+      new LegacyBridge({
+        backend,
+        deadline: deps.config.limits.list_deadline,
+        maxSessions: deps.config.limits.sessions_per_replica,
+        version: deps.version,
+        now: deps.now,
+        listChanged: (method) => deps.listChanged(settings.name, method),
+      }),
   });
 }
 

@@ -45,6 +45,7 @@ export function isAway(health: BackendHealth, era: Era): boolean {
   return health.phase === 'unavailable' && mayServe(health, era);
 }
 
+/** Bridges serve modern clients by any backend. */
 function mayServe({ eras }: BackendHealth, era: Era): boolean {
-  return eras?.has(era) ?? true;
+  return era === 'modern' || (eras?.has(era) ?? true);
 }
