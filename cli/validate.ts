@@ -1,10 +1,13 @@
+import { readFileSync, statSync } from 'node:fs';
+import { codeOf } from '#lib/files/code-of';
+import { type FolderContent, listManifestFiles, readFolderContent } from '#local/manifest-folder';
 import type { ClusterFacts } from '#operator/snapshot';
 import type { Context, Format } from './context.ts';
 import { checkFolderContent, printProblem } from './check-folder.ts';
-import { EXIT_CODES } from './exit-codes.ts';
-import { loadManifests } from './load-manifests.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { printObject } from './print-object.ts';
-import type { Problem } from '#local/resource';
+import type { ManifestFile, Problem } from '#local/resource';
+import { readGiven } from './read-given.ts';
 
 /** Applies to a Secret or ConfigMap that no manifest holds. `warn` permits a check of part of a cluster's manifests. */
 export type References = 'error' | 'warn';
@@ -41,4 +44,28 @@ export async function validate(
   const verdict = problems.length === 0 ? 'valid' : `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
   context.out.write(`${whole}: ${count}, ${verdict}\n`);
   return code;
+}
+
+/** Bytes. */
+const LONGEST_INPUT = 32 * 1024 * 1024;
+
+async function readPath(path: string, context: Pick<Context, 'input'>): Promise<ManifestFile[]> {
+  if (path === '-') return [{ file: path, text: await readGiven(path, LONGEST_INPUT, context) }];
+  try {
+    if (!statSync(path).isDirectory()) return [{ file: path, text: readFileSync(path, 'utf8') }];
+    const files = listManifestFiles(path);
+    if (files.length > 0) return files;
+  } catch (problem) {
+    const code = codeOf(problem);
+    if (code === undefined) throw problem;
+    throw new CliError(EXIT_CODES.input, `${path} cannot be read (${code}): name a folder or files with manifests`);
+  }
+  throw new CliError(EXIT_CODES.input, `${path} holds no *.yaml file: name another folder`);
+}
+
+/** `-` means standard input. A file that is named twice counts once. */
+async function loadManifests(paths: string[], context: Pick<Context, 'input'>): Promise<FolderContent> {
+  const files = new Map<string, ManifestFile>();
+  for (const path of paths) for (const file of await readPath(path, context)) files.set(file.file, file);
+  return readFolderContent([...files.values()]);
 }

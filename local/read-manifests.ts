@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { KIND_NAMES, type KindName, OBJECTS, specForOneMachine } from '#crds/kinds/index';
+import { DEFAULT_API_GROUP, KIND_NAMES, type KindName, OBJECTS, specForOneMachine } from '#crds/kinds/index';
 import { explainProblems, type Source } from '#crds/parts/explain';
+import { nearest } from '#crds/parts/nearest';
 import { ObjectMeta } from '#crds/parts/object-meta';
-import { checkApiGroups } from './check-api-groups.ts';
 import { ConfigMap, readSecretContent, Secret } from './core-kinds.ts';
-import { explainUnknownKind } from './explain-unknown-kind.ts';
 import type { ManifestFile, Problem, Resource } from './resource.ts';
 import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
 
@@ -140,4 +139,65 @@ function duplicate(resource: Resource, first: Resource, { lineOf }: YamlDocument
   const what = `${resource.kind} \`${resource.metadata.name}\``;
   const message = `${what} is already written at ${first.file}:${first.line}, which counts; remove one of them`;
   return { file: resource.file, line, path: 'metadata.name', message };
+}
+
+const groupOf = (apiVersion: string) => apiVersion.split('/')[0] ?? '';
+
+/** Compares with the default group and with groups that more resources use, to find typos. */
+function checkApiGroups(resources: readonly Resource[]): Problem[] {
+  const own = resources.flatMap((resource) => ('apiVersion' in resource ? [resource] : []));
+  const counts = new Map<string, number>();
+  for (const { apiVersion } of own) counts.set(groupOf(apiVersion), (counts.get(groupOf(apiVersion)) ?? 0) + 1);
+  return own.flatMap(({ apiVersion, file, line, lineOf }) => {
+    const group = groupOf(apiVersion);
+    const others = [...counts].filter(
+      ([other, count]) => other === DEFAULT_API_GROUP || count > (counts.get(group) ?? 0),
+    );
+    const meant =
+      group === DEFAULT_API_GROUP
+        ? undefined
+        : nearest(
+            group,
+            others.map(([other]) => other),
+          );
+    if (meant === undefined) return [];
+    const message = `the API group \`${group}\` differs by a few letters from that of other resources; write \`${meant}/v1alpha1\``;
+    return [{ file, line: lineOf(['apiVersion']) ?? line, path: 'apiVersion', message }];
+  });
+}
+
+const KNOWN_KINDS = [...Object.keys(KIND_NAMES), 'Secret', 'ConfigMap'];
+/** No other program of the cluster reads these kinds. */
+const OWN_FAMILY = /^(Virtual)?MCP/;
+
+function remedyForKind(kind: string): string {
+  if (kind === 'Kustomization') return 'write what `kubectl kustomize` prints into a folder, and name that one';
+  if (kind.endsWith('List')) return 'write each of its items as a document of its own, with `---` between them';
+  const meant = nearest(kind, KNOWN_KINDS);
+  return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
+}
+
+/** Another program reads the object, e.g. a Namespace. */
+function isForeign(kind: string, value: unknown): boolean {
+  if (!z.object({ apiVersion: z.string().min(1) }).safeParse(value).success) return false;
+  if (kind === 'Kustomization' || kind === 'List') return false;
+  return !OWN_FAMILY.test(kind) && nearest(kind, KNOWN_KINDS) === undefined;
+}
+
+/** Returns a notice when vmcp ignores it, a problem when it looks like a mistake. */
+function explainUnknownKind(
+  kind: string | undefined,
+  file: string,
+  { line, lineOf, value }: YamlDocument,
+): { notices: Problem[]; problems: Problem[] } {
+  const place = { file, line: lineOf(['kind']) ?? line, path: 'kind' };
+  const known = KNOWN_KINDS.join(', ');
+  if (kind === undefined) {
+    return { notices: [], problems: [{ ...place, message: `required field is missing; write one of ${known}` }] };
+  }
+  if (isForeign(kind, value)) {
+    return { notices: [{ ...place, message: `\`${kind}\` is passed over, as vmcp does not read it` }], problems: [] };
+  }
+  const message = `unknown kind \`${kind}\`; known are ${known}; ${remedyForKind(kind)}`;
+  return { notices: [], problems: [{ ...place, message }] };
 }

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { describeEnd } from '#crds/parts/process-end';
 import type { Clock } from '#operator/queue';
 import { codeOf } from '#lib/files/code-of';
 import { defined } from '#operator/plan/defined';
-import { keepFailure } from './keep-failure.ts';
 import { ProcessIdentity, startOf } from './process-identity.ts';
 
 const FIRST_DELAY = 500;
@@ -186,4 +185,23 @@ export class SupervisedProcess {
     this.#state = { ...this.#state, restarts: this.#state.restarts + 1 };
     this.#start();
   }
+}
+
+/** Characters from the end of the output, and of the reported line. */
+const TAIL = 4096;
+const LONGEST = 500;
+
+/** Matches log lines, stack trace lines, and the line that Node prints after a stack trace. */
+const NO_FAILURE = /^(?:[{\s]|Node\.js v)/;
+
+/** Returns the last line if it is plain text, because a runtime that cannot start prints the reason. */
+function keepFailure(stream: Readable): () => string | undefined {
+  let tail = '';
+  stream.on('data', (chunk: Buffer) => {
+    tail = (tail + chunk.toString()).slice(-TAIL);
+  });
+  return () => {
+    const last = tail.trimEnd().split('\n').at(-1) ?? '';
+    return last === '' || NO_FAILURE.test(last) ? undefined : last.slice(0, LONGEST);
+  };
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { CallerQuota } from './caller-quota.ts';
-import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
 import type { Expected } from './if-match.ts';
 import { BOUNDS } from './memory-bounds.ts';
@@ -206,4 +205,14 @@ function outcomeOf(problem: Problem | undefined): ChangeEvent['outcome'] {
   if (!problem) return 'success';
   if (DENIED.has(problem.code)) return 'denied';
   return problem.status >= 500 ? 'error' : 'failure';
+}
+
+/** Headers that may occur once: Node uses the first of two values, other servers the last. */
+const ONCE = ['host', 'authorization', 'origin', 'sec-fetch-site', 'content-type', 'content-encoding', 'if-match'];
+
+/** Rejects an ambiguous head: two Host headers (RFC 9112 §3.2), a host in the path (§3.2.2), two tokens. @throws Problem `bad_request` */
+function checkHead({ url = '', headersDistinct }: IncomingMessage): void {
+  if (!url.startsWith('/')) throw new Problem('bad_request', 'path: write it from the root, without scheme and host');
+  for (const name of ONCE)
+    if ((headersDistinct[name]?.length ?? 0) > 1) throw new Problem('bad_request', `${name}: send this header once`);
 }

@@ -7,10 +7,10 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { isCluster, type TargetOptions } from '../management/target.ts';
 import { readGiven } from '../read-given.ts';
 import { type Listing, printRecords, tableOf } from '../print-records.ts';
-import { checkNeighbours } from './check-neighbours.ts';
 import { checkOptions, choosePlaces, hostOf, type Place, type RedisOptions } from './chosen-places.ts';
 import { kindOfKey } from './own-keys.ts';
-import { type Amount, readServer, type ServerKey, shownServer, type Stored } from './stored.ts';
+import { type Amount, type Neighbour, readServer, type ServerKey, shownServer, type Stored } from './stored.ts';
+import { placeText } from './written-places.ts';
 
 export interface PurgeOptions extends TargetOptions, RedisOptions {
   force: boolean;
@@ -193,4 +193,25 @@ async function at<T>(place: Place, { remedy }: Stored, work: () => Promise<T>): 
   } catch (problem) {
     throw explained(problem, place, remedy);
   }
+}
+
+/** Servers with the same prefix cannot be told apart; `--force` confirms that they use different Redis servers. @throws CliError */
+function checkNeighbours({ config }: Place, neighbours: readonly Neighbour[], { force }: { force: boolean }): string[] {
+  const { key_prefix: prefix } = config;
+  const longer: string[] = [];
+  for (const { shown, places } of neighbours) {
+    for (const other of places) {
+      const { key_prefix: its } = other.config;
+      if (its !== prefix) {
+        if (its.startsWith(prefix)) longer.push(its);
+      } else if (placeText(other.config) === placeText(config)) {
+        const remedy = 'nobody can tell which are whose; delete both servers, and then this';
+        throw new CliError(EXIT_CODES.conflict, `${shown} has its keys under the same prefix ${prefix}: ${remedy}`);
+      } else if (!force) {
+        const remedy = 'if that is another Redis, say --force';
+        throw new CliError(EXIT_CODES.conflict, `${shown} has keys under the same prefix ${prefix}: ${remedy}`);
+      }
+    }
+  }
+  return longer;
 }

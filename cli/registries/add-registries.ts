@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import { examples, listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
-import type { RecordFormat } from '../context.ts';
+import type { Context, RecordFormat } from '../context.ts';
 import { withoutFolder } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
 import { printRecords } from '../print-records.ts';
+import { printTable } from '../print-table.ts';
+import { shownLine } from '../shown-output.ts';
 import { type ListOptions, showRecords } from '../watch-records.ts';
+import type { Entry } from './registry-list.ts';
 import type { SourceOptions } from './set-registry.ts';
 
 const HELP = `
@@ -73,10 +76,7 @@ function addInfo({ parts, group }: Adding): void {
     const { server, remote_server: remote } = (await api.call(getRegistryServer, { params })).body;
     const found = server ?? remote;
     if (options.output !== 'table') context.out.write(printObject(found, options.output));
-    else if (found) {
-      const { describeEntry } = await import('./describe-entry.ts');
-      context.out.write(`${describeEntry(entry, found, context).join('\n')}\n`);
-    }
+    else if (found) context.out.write(`${describeEntry(entry, found, context).join('\n')}\n`);
   });
 }
 
@@ -139,4 +139,43 @@ export function addRegistries(parts: Parts): void {
     .addHelpText('after', HELP)
     .addHelpText('after', examples(parts.deps, 'vmcp registry search git', 'vmcp registry info github'));
   for (const add of [addList, addSearch, addInfo, addSet, addRemove]) add({ parts, group });
+}
+
+function describeEntry(name: string, entry: Entry, { typed }: Pick<Context, 'typed'>): string[] {
+  const rows: [string, string | undefined][] = [
+    ['Status', entry.status],
+    ['Tier', entry.tier],
+    ['Runs', 'url' in entry ? entry.url : entry.image],
+    ['Transport', entry.transport],
+    ['Arguments', 'args' in entry ? entry.args?.join(' ') : undefined],
+    ['Tools', entry.tools?.join(', ')],
+    ['Tags', entry.tags?.join(', ')],
+    ['Source', entry.repository_url],
+  ];
+  const known = rows.flatMap(([label, value]): [string, string][] =>
+    value === undefined || value === '' ? [] : [[`${label}:`, shownLine(value)]],
+  );
+  return [
+    entry.title === undefined || entry.title === name
+      ? shownLine(name)
+      : `${shownLine(name)}: ${shownLine(entry.title)}`,
+    ...(entry.description === undefined ? [] : [shownLine(entry.description)]),
+    '',
+    ...printTable(known),
+    ...takenBy(entry),
+    '',
+    `Run it: ${typed(`run ${shownLine(name)}`)}`,
+  ];
+}
+
+function takenBy(entry: Entry): string[] {
+  const [what, wanted] =
+    'url' in entry ? (['header', entry.headers] as const) : (['variable', entry.env_vars] as const);
+  if (wanted === undefined || wanted.length === 0) return [];
+  const rows = wanted.map(({ name, required, secret, default: usual, description = '' }) => [
+    `  ${shownLine(name)}`,
+    [required === true ? 'needed' : 'optional', ...(secret === true ? ['secret'] : [])].join(', '),
+    shownLine(usual === undefined || usual === '' ? description : `${description} (default ${usual})`),
+  ]);
+  return ['', `Each ${what} that it takes:`, ...printTable(rows)];
 }

@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { codeOf } from '#lib/files/code-of';
 import { createSecret, listSecrets, setUpSecrets, updateSecret } from '#management/operations/secrets';
 import type { ProviderType } from '#management/secrets/secrets';
 import type { Context } from '../context.ts';
@@ -5,8 +9,8 @@ import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { isCluster, type TargetOptions } from '../management/target.ts';
 import { SecretInPath } from '#management/records/secret';
+import { readPassword, usualPasswordFile } from '#management/secrets/read-password';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { ensurePassword } from './ensure-password.ts';
 
 type ProviderDeps = Pick<Context, 'environment' | 'err'>;
 
@@ -63,4 +67,20 @@ export async function putSecret(
 ): Promise<void> {
   if (known.has(key)) await api.call(updateSecret, { params: { key }, body: { value } });
   else await api.call(createSecret, { body: { key, value } });
+}
+
+/** Lets only the owner read the file. The first secret needs no other preparation. */
+function ensurePassword({ environment, err }: Pick<Context, 'environment' | 'err'>): void {
+  if (readPassword(environment) !== undefined) return;
+  const file = usualPasswordFile(environment);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600 });
+    err.write(
+      `Secrets are encrypted with a password that was made now, in ${file}: keep it, without it they are lost.\n`,
+    );
+  } catch (problem) {
+    // Another command created the file at the same time.
+    if (codeOf(problem) !== 'EEXIST') throw problem;
+  }
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { SkillScope } from '#management/records/skill';
+import type { InstalledSkill, SkillScope } from '#management/records/skill';
 import { examples, listOptions, output, type Parts } from '../command-parts.ts';
 import { confirm, yesOption } from '../confirm.ts';
 import type { Format } from '../context.ts';
@@ -9,6 +9,7 @@ import { changeEach } from '../management/change-each.ts';
 import { withoutFolder } from '../management/command.ts';
 import { shownLine } from '../shown-output.ts';
 import { printObject } from '../print-object.ts';
+import type { Listing } from '../print-records.ts';
 import { showProgress } from '../show-progress.ts';
 import { type ListOptions, showRecords } from '../watch-records.ts';
 import type { InstallOptions } from './install-skill.ts';
@@ -48,7 +49,6 @@ function addList({ parts, group }: Adding): void {
   type Options = PlaceOptions & ListOptions & { client?: string; group?: string };
   withoutFolder<Options>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listSkills } = await import('#management/operations/skills');
-    const { SKILLS } = await import('./skill-list.ts');
     const { client, group: of } = options;
     const query = {
       ...placeOf(options),
@@ -164,3 +164,21 @@ export function addSkills(parts: Parts): void {
     .addHelpText('after', examples(parts.deps, 'vmcp skill install ./skills/code-review', 'vmcp skill list'));
   for (const add of [addList, addInfo, addInstall, addRemove, addValidate]) add({ parts, group });
 }
+
+const SKILLS: Listing<InstalledSkill> = {
+  columns: ['NAME', 'STATUS', 'SCOPE', 'CLIENTS', 'FROM', 'DESCRIPTION'],
+  row: ({ metadata, status, scope, project_root: project, clients, reference }) => [
+    metadata.name,
+    status,
+    project === undefined ? scope : `${scope} ${project}`,
+    clients.join(', '),
+    reference,
+    cut(metadata.description),
+  ],
+  name: ({ metadata }) => metadata.name,
+  id: ({ metadata, scope, project_root: project = '' }) => `${metadata.name} ${scope} ${project}`,
+  none: (typed) => `no skill is installed: ${typed('skill install <reference>')} installs one`,
+};
+
+const LONGEST = 60;
+const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);

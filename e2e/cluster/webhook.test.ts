@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect } from '#operator/kubernetes/api/connection';
 import { bringCertificates, type CertificatesPlace } from '#operator/kubernetes/certificates/keep-certificates';
-import { announceWebhook } from '#operator/kubernetes/webhook/announce-webhook';
+import { announceWebhook } from '#operator/kubernetes/webhook/start-webhook';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

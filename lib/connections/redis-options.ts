@@ -1,8 +1,13 @@
-import type { RedisOptions } from 'ioredis';
+import {
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+  type StandaloneConnectionOptions,
+} from 'ioredis';
+import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
 import { readRedisAddress } from '#crds/parts/redis-address';
 import type { Storage } from '#crds/run-config/storage';
 import { hasCertificate, NO_AUTHORITIES } from '#crds/parts/has-certificate';
-import { redisConnector } from './redis-connector.ts';
 
 export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
 /** Returns the text of a file that a configuration names. */
@@ -80,3 +85,44 @@ function parseAddress(address: string, port: number): { host: string; port: numb
   if (!read) throw new UnusableRedisSettings(`${JSON.stringify(address)} is no address; write host:port`);
   return read;
 }
+
+type Connector = NonNullable<RedisOptions['Connector']>;
+type Emitter = Parameters<StandaloneConnector['connect']>[0];
+
+/** ioredis listens to the first error of a socket only. TLS may emit several, and an unhandled one ends the process. */
+const ignore = () => undefined;
+
+class DirectConnector extends StandaloneConnector {
+  // ioredis passes its options untyped.
+  constructor(options: unknown);
+  constructor(options: StandaloneConnectionOptions) {
+    super({ ...options });
+  }
+
+  override async connect(emit: Emitter) {
+    const stream = await super.connect(emit);
+    return stream.on('error', ignore);
+  }
+}
+
+class ConnectorBySentinels extends SentinelConnector {
+  constructor(options: unknown);
+  constructor(options: SentinelConnectionOptions) {
+    super(options);
+    // This private method creates the clients of the Sentinels, and ioredis has no option for their connector.
+    const open: unknown = Reflect.get(this, 'connectToSentinel');
+    if (typeof open !== 'function') throw new Error('connections to Sentinels cannot be guarded');
+    Reflect.set(this, 'connectToSentinel', (endpoint: unknown, more?: object) => {
+      const client: unknown = Reflect.apply(open, this, [endpoint, { ...more, Connector: DirectConnector }]);
+      return client;
+    });
+  }
+
+  override async connect(emit: Emitter) {
+    const stream = await super.connect(emit);
+    return stream.on('error', ignore);
+  }
+}
+
+/** Returns the connector to one Redis, or to the master that Sentinels name. Socket errors never end the process. */
+const redisConnector = (bySentinels: boolean): Connector => (bySentinels ? ConnectorBySentinels : DirectConnector);

@@ -5,7 +5,6 @@ import { Client, type RegisteredClient } from '../records/client.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import type { Resources } from '../stores/resources.ts';
 import { ClientFile, type Entries, printEntries } from './client-file.ts';
-import { checkGroups, type Endpoints, findEndpoints } from './find-endpoints.ts';
 
 const StoredClient = z.strictObject({ ...Client.shape, entries: z.record(z.string(), z.string()).default({}) });
 type StoredClient = z.infer<typeof StoredClient>;
@@ -151,4 +150,38 @@ function entriesNow(former: Entries, { served, awaited }: Endpoints): Entries {
 
 function sameEntries(one: Entries, other: Entries): boolean {
   return one.size === other.size && [...one].every(([name, url]) => other.get(name) === url);
+}
+
+interface Endpoints {
+  /** Maps the name of each VirtualMCPServer to its URL. */
+  served: Map<string, string>;
+  awaited: Set<string>;
+}
+
+const Grouped = z.object({ config: z.object({ groupRef: z.string() }) });
+
+/** Returns the endpoints of the VirtualMCPServers in these groups, or in all groups if none is named. */
+async function findEndpoints(resources: Pick<Resources, 'list'>, groups: readonly string[]): Promise<Endpoints> {
+  const endpoints: Endpoints = { served: new Map(), awaited: new Set() };
+  for (const { name, spec, status } of await resources.list('VirtualMCPServer')) {
+    const group = Grouped.safeParse(spec).data?.config.groupRef;
+    if (group === undefined || (groups.length > 0 && !groups.includes(group))) continue;
+    if (status?.url === undefined) endpoints.awaited.add(name);
+    else endpoints.served.set(name, status.url);
+  }
+  return endpoints;
+}
+
+/** @throws Problem `bad_request` with the list of existing groups */
+async function checkGroups(
+  resources: Pick<Resources, 'list'>,
+  groups: readonly string[],
+  field = 'groups',
+): Promise<void> {
+  if (groups.length === 0) return;
+  const known = (await resources.list('MCPGroup')).map(({ name }) => name);
+  const unknown = groups.find((group) => !known.includes(group));
+  if (unknown === undefined) return;
+  const there = known.length === 0 ? 'there is none' : `there is: ${known.join(', ')}`;
+  throw new Problem('bad_request', `${field}: there is no group "${unknown}" (${there})`);
 }

@@ -4,8 +4,7 @@ import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { NoBody, NoQuery, Nothing, operation } from '../operation.ts';
 import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
-import { clusterAuthority } from './cluster-authority.ts';
-import { reviewAccess } from './review-access.ts';
+import { clusterAuthority, reviewAccess } from './cluster-authority.ts';
 
 const USER = { username: 'ann', uid: 'u1', groups: ['staff'], extra: { 'example.org/team': ['a'] } };
 const reviewed = (status: unknown) => ({ status: 201, body: { status } as object });

@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { DnsLabel } from '#crds/parts/primitives';
+import type { Resource } from '#operator/kubernetes/api/object';
 import { checkOrigin } from '../check-origin.ts';
+import type { Touch } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { Authority } from '../serving.ts';
-import { reviewAccess } from './review-access.ts';
-import { notValid, reviewToken } from './review-token.ts';
+import { notValid, reviewToken, type User } from './review-token.ts';
+import { review } from './review.ts';
 
 interface ClusterAuthorityOptions {
   /** Separate connections, so that callers of the API cannot delay other work. */
@@ -49,4 +52,45 @@ export function clusterAuthority({ api, apiGroup, namespace: usual, watched }: C
       return data;
     },
   };
+}
+
+const ACCESS_REVIEWS: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  namespaced: false,
+};
+
+const Reviewed = z.object({ status: z.object({ allowed: z.boolean(), denied: z.boolean().optional() }) });
+
+interface AccessPlace {
+  api: KubeApi;
+  apiGroup: string;
+  namespace: string;
+}
+
+/** @throws Problem `forbidden`; `unavailable` if the API server gives no decision */
+export async function reviewAccess(user: User, touch: Touch, { api, apiGroup, namespace }: AccessPlace): Promise<void> {
+  // An empty namespace would mean all namespaces.
+  if (namespace === '') throw new Error(`${touch.resource} are touched outside of a namespace`);
+  const { verb, resource, group = apiGroup, name } = touch;
+  const [plural, subresource] = resource.split('/');
+  const resourceAttributes = {
+    namespace,
+    verb,
+    group,
+    resource: plural,
+    ...(subresource !== undefined && { subresource }),
+    ...(name !== undefined && { name }),
+  };
+  const { username, ...rest } = user;
+  const { status } = await review(
+    api,
+    ACCESS_REVIEWS,
+    { kind: 'SubjectAccessReview', spec: { user: username, ...rest, resourceAttributes } },
+    Reviewed,
+  );
+  if (status.allowed && status.denied !== true) return;
+  const what = `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`}`;
+  throw new Problem('forbidden', `${username} may not ${verb} ${what} in namespace ${namespace}`);
 }

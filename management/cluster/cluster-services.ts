@@ -1,4 +1,8 @@
+import { tmpdir } from 'node:os';
+import { z } from 'zod';
 import { proxyOf } from '#lib/connections/proxy';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import { SECRETS } from '#operator/kubernetes/api/resources';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
@@ -6,15 +10,19 @@ import { openServices } from '../open-services.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { ImageProvenance, openRoots } from '../provenance/image-provenance.ts';
 import { CHECKS_OF_ONE, limitChecks } from '../provenance/limit-checks.ts';
-import { clusterRegistries } from '../registries/cluster-registries.ts';
-import { clusterQuota } from '../registries/registry-quota.ts';
+import { Registries } from '../registries/registries.ts';
+import { clusterQuota, type RegistryQuota } from '../registries/registry-quota.ts';
 import type { Services } from '../services.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
-import { openClusterSkills } from '../skills/open-cluster-skills.ts';
+import { clusterSkills } from '../skills/cluster-skills.ts';
+import { FETCH_DEADLINE } from '../skills/skill-source.ts';
+import type { SkillReaders, Skills } from '../skills/skills.ts';
+import { StagingSemaphore } from '../skills/staging-semaphore.ts';
 import { clusterConfigMaps } from '../stores/cluster-config-maps.ts';
 import { clusterResources } from '../stores/cluster-resources.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { ListSemaphore } from '../stores/list-semaphore.ts';
+import { problemOfApi } from '../stores/problem-of-api.ts';
 import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
 import { PodLogs } from '../workloads/pod-logs.ts';
@@ -72,5 +80,53 @@ function clusterWorkloads(
     records: configMapRecords({ api, namespace, apiGroup })('operations'),
     now: Date.now,
     onFailure,
+  });
+}
+
+function openClusterSkills(
+  { api, apiGroup, environment, privateAddresses }: ClusterPlace,
+  lists: ListSemaphore,
+): (namespace: string, readers: SkillReaders) => Skills {
+  const rules = {
+    localPaths: false,
+    privateAddresses,
+    proxy: proxyOf(environment),
+    searchPath: environment.PATH ?? '',
+    deadline: FETCH_DEADLINE,
+  };
+  const semaphore = new StagingSemaphore(tmpdir());
+  return (namespace, readers) => {
+    const records = configMapRecords({ api, namespace, apiGroup });
+    return clusterSkills({ namespace, records, readers, rules, lists, now: Date.now }, semaphore);
+  };
+}
+
+const SecretData = z.record(z.string(), z.string()).optional();
+
+function clusterRegistries(
+  { api, apiGroup, environment, privateAddresses, onFailure }: ClusterPlace,
+  namespace: string,
+  resources: Pick<Resources, 'list'>,
+  quota: RegistryQuota,
+): Registries {
+  const records = configMapRecords({ api, namespace, apiGroup });
+  return new Registries({
+    settings: records('registries'),
+    copies: records('registrycopies'),
+    proxy: proxyOf(environment),
+    privateAddresses,
+    readSecret: async ({ name, key }) => {
+      try {
+        const value = SecretData.parse((await api.get(SECRETS, { namespace, name })).data)?.[key];
+        return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+      } catch (problem) {
+        if (isStatus(problem, 404)) return undefined;
+        throw problemOfApi(problem);
+      }
+    },
+    now: Date.now,
+    quota,
+    cluster: { resources, namespace },
+    onProblem: onFailure,
   });
 }

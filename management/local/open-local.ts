@@ -3,17 +3,19 @@ import { rmSync } from 'node:fs';
 import { codeOf } from '#lib/files/code-of';
 import { openLogFile } from '#local/log-file';
 import { writeFileAtomic } from '#lib/files/write-file';
+import { ManifestFolder } from '#local/manifest-folder';
 import { failureText } from '../failure-text.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
+import { problemOf } from '../problem.ts';
 import { renderAuditLine } from '../render-audit-line.ts';
 import { createRoutes } from '../routes.ts';
+import type { Services } from '../services.ts';
 import { Serving } from '../serving.ts';
 import { localAuthority } from './local-authority.ts';
 import type { LocalPlace } from './local-place.ts';
 import { localServices } from './local-services.ts';
-import { resumeWork } from './resume-work.ts';
 
 const FIRST_PORT = 4485;
 const STEP = 10;
@@ -67,4 +69,22 @@ async function listenOnNext(answer: Parameters<typeof listen>[0]): Promise<Liste
     }
   }
   throw new Error(`no port for the management API is free: stop what uses ${FIRST_PORT}, ${FIRST_PORT + STEP}, …`);
+}
+
+interface LeftWork {
+  folder: string;
+  servicesOf: (namespace: string) => Pick<Services, 'operations'>;
+  /** The text holds no secret. */
+  onFailure: (text: string) => void;
+}
+
+/** Resumes namespaces with resources in the folder. In others only the end has to be recorded, which the next request does. */
+async function resumeWork({ folder, servicesOf, onFailure }: LeftWork): Promise<void> {
+  try {
+    const { manifests } = new ManifestFolder(folder).read();
+    for (const namespace of new Set(manifests.map(({ metadata }) => metadata.namespace)))
+      await servicesOf(namespace).operations.resume();
+  } catch (problem) {
+    onFailure(`work that was left undone is not taken up: ${problemOf(problem).message}`);
+  }
 }

@@ -20,8 +20,7 @@ import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
 import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
 import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
 import { groupOperations } from './groups.ts';
-import { operationOperations } from './operations.ts';
-import { OPERATIONS } from './table.ts';
+import { operationOperations, OPERATIONS } from './table.ts';
 import { workloadOperations } from './workloads.ts';
 
 /** Tested in workload-statuses.test.ts. */

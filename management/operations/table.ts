@@ -1,12 +1,32 @@
-import type { Operation } from '../operation.ts';
+import { NoBody, NoQuery, type Operation, operation } from '../operation.ts';
+import { OperationInPath, WorkloadOperation } from '../records/workload-operation.ts';
 import { aboutOperations } from './about.ts';
 import { clientOperations } from './clients.ts';
 import { groupOperations } from './groups.ts';
-import { operationOperations } from './operations.ts';
 import { registryOperations } from './registries.ts';
 import { secretOperations } from './secrets.ts';
 import { skillOperations } from './skills.ts';
 import { workloadOperations } from './workloads.ts';
+
+const getOperation = operation({
+  id: 'getOperation',
+  method: 'GET',
+  path: '/operations/{id}',
+  summary: 'Tell how far work in the background is, and how it ended',
+  params: OperationInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 200,
+  result: WorkloadOperation,
+  problems: {
+    not_found: 'there is no such work, or it ended more than a day ago',
+    store_damaged: 'what is stored of it is damaged',
+  },
+  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
+  run: async ({ params: { id } }, { operations }) => ({ body: await operations.get(id) }),
+});
+
+export const operationOperations = [getOperation];
 
 export const OPERATIONS: readonly Operation[] = [
   ...clientOperations,

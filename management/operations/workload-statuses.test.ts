@@ -12,7 +12,7 @@ import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
 import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
 import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
 import { groupOperations } from './groups.ts';
-import { operationOperations } from './operations.ts';
+import { operationOperations } from './table.ts';
 import { workloadOperations } from './workloads.ts';
 
 const ROWS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];

@@ -10,8 +10,7 @@ import type { RecordStore } from '../stores/record-store.ts';
 import { CachedCopies } from './cached-copies.ts';
 import { CurrentCopy } from './current-copy.ts';
 import { type CachedPage, type Page, weighPage } from './page.ts';
-import { RegistryMemory } from './registry-memory.ts';
-import type { RegistryQuota } from './registry-quota.ts';
+import { RegistryMemory, type RegistryQuota } from './registry-quota.ts';
 
 const SOURCE = 'https://registry.example/r';
 const WEIGHT = 10_000;

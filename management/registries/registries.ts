@@ -2,10 +2,10 @@ import { checkPrivate } from '../fetching/check-private.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
-import { RegistryContent, type Registry, type RegistryInfo } from '../records/registry.ts';
+import { type Registry, RegistryContent, type RegistryInfo } from '../records/registry.ts';
 import { type RecordStore, stale } from '../stores/record-store.ts';
 import type { Resources } from '../stores/resources.ts';
-import { BUILT_IN } from './built-in.ts';
+import content from './built-in.json' with { type: 'json' };
 import { readClusterRegistry } from './cluster-registry.ts';
 import { CachedAnswer } from './cached-answer.ts';
 import { CachedCopies } from './cached-copies.ts';
@@ -16,6 +16,8 @@ import type { PendingLogin } from './registry-login.ts';
 import { RegistrySettings, sourceOf } from './registry-settings.ts';
 import type { RegistryQuota } from './registry-quota.ts';
 import { renderRegistryInfo } from './render-registry.ts';
+
+const BUILT_IN: RegistryContent = RegistryContent.parse(content);
 
 export const DEFAULT = 'default';
 export const CLUSTER = 'cluster';

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RegistryMemory } from './registry-memory.ts';
-import { clusterQuota, localQuota, type RegistryQuota } from './registry-quota.ts';
+import { clusterQuota, localQuota, RegistryMemory, type RegistryQuota } from './registry-quota.ts';
 import { openRegistries } from './testdata/open-registries.ts';
 import { serveRegistry } from './testdata/serve-registry.ts';
 

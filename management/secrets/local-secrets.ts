@@ -6,8 +6,6 @@ import { readIfThere, replaceFile } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 import { problemOfFile } from '../stores/problem-of-file.ts';
 import { EncryptedFile } from './encrypted-file.ts';
-import { encryptedProvider } from './encrypted-provider.ts';
-import { environmentProvider } from './environment-provider.ts';
 import type { deriveKey } from './sealed-text.ts';
 import type { LocalProvider } from './local-provider.ts';
 import { onePasswordProvider } from './one-password-provider.ts';
@@ -155,4 +153,54 @@ function readJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function encryptedProvider(file: EncryptedFile): LocalProvider {
+  return {
+    type: 'encrypted',
+    where: file.path,
+    list: async (namespace) => [...((await file.read()).get(namespace)?.keys() ?? [])],
+    async read(namespace, keys) {
+      const values = (await file.read()).get(namespace);
+      return new Map(keys.flatMap((key) => entry(key, values?.get(key))));
+    },
+    setUp: (password) => file.setUp(password),
+    update: (namespace, change) =>
+      file.update((contents) => {
+        const values = contents.get(namespace) ?? new Map<string, string>();
+        change(values);
+        if (values.size > 0) contents.set(namespace, values);
+        else contents.delete(namespace);
+      }),
+  };
+}
+
+function entry(key: string, value: string | undefined): [string, string][] {
+  return value === undefined ? [] : [[key, value]];
+}
+
+const PREFIX = 'VMCP_SECRET_';
+
+/** Reads `VMCP_SECRET_<key>`, the same in every namespace. */
+function environmentProvider(environment: NodeJS.ProcessEnv): LocalProvider {
+  return {
+    type: 'environment',
+    where: `set ${PREFIX}<key> and start vmcp again`,
+    list: () =>
+      Promise.resolve(
+        Object.keys(environment)
+          .filter((name) => name.startsWith(PREFIX) && name.length > PREFIX.length)
+          .map((name) => name.slice(PREFIX.length)),
+      ),
+    read: (_namespace, keys) =>
+      Promise.resolve(
+        new Map(
+          keys.flatMap((key): [string, string][] => {
+            const value = environment[`${PREFIX}${key}`];
+            return value === undefined ? [] : [[key, value]];
+          }),
+        ),
+      ),
+    setUp: () => Promise.resolve(undefined),
+  };
 }

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { join } from 'node:path';
 import { publicLookup } from '#lib/connections/public-lookup';
 import { isProxied, type ProxySettings } from '#lib/connections/proxy';
 import { checkTarget } from '../fetching/check-target.ts';
@@ -8,10 +9,9 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { Problem } from '../problem.ts';
 import { extractTar } from './extract-tar.ts';
 import { type GitSettings, readGit, runGit } from './run-git.ts';
-import { unusable } from './skill-limits.ts';
+import { type Space, unusable } from './skill-limits.ts';
 import { type SkillReference, writeReference } from './skill-reference.ts';
 import { type FetchedSkill, type FetchRequest, PRIVATE_REMEDY } from './skill-source.ts';
-import { watchSize } from './watch-size.ts';
 
 type GitReference = Extract<SkillReference, { kind: 'git' }>;
 
@@ -110,4 +110,46 @@ function proxyVariables(proxy: ProxySettings | undefined): Record<string, string
     ...(httpsProxy !== undefined && { https_proxy: httpsProxy }),
     ...(noProxy !== undefined && { no_proxy: noProxy }),
   };
+}
+
+/** Milliseconds between two checks. */
+const PAUSE = 200;
+
+interface Watched {
+  folder: string;
+  space: Space;
+  signal: AbortSignal;
+}
+
+/** Aborts another program's work when it has written too much. @throws Problem `bad_request`, or what `work` throws */
+async function watchSize<T>({ folder, space, signal }: Watched, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const grown = new AbortController();
+  let looking = false;
+  const look = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
+    if ((await sizeOf(folder)) > space.left) grown.abort();
+    looking = false;
+  };
+  const timer = setInterval(() => void look(), PAUSE);
+  try {
+    const done = await work(AbortSignal.any([signal, grown.signal]));
+    if ((await sizeOf(folder)) > space.left) throw space.exceeded();
+    return done;
+  } catch (error) {
+    throw grown.signal.aborted ? space.exceeded() : error;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []))
+    if (entry.isFile())
+      bytes += await stat(join(entry.parentPath, entry.name)).then(
+        ({ size }) => size,
+        () => 0,
+      );
+  return bytes;
 }

@@ -1,16 +1,25 @@
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '#lib/files/code-of';
 import type { FileLock } from '#lib/files/file-lock';
 import { ManifestFolder, type FolderContent } from '#local/manifest-folder';
-import { readIfThere } from '#lib/files/write-file';
+import { flushFolder, readIfThere, unfinished } from '#lib/files/write-file';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 import { Problem } from '../problem.ts';
 import { CannotEdit, documentsOf, editDocument, newDocument, removeDocument } from './edit-document.ts';
 import { valueOf } from './merge-node.ts';
 import { problemOfFile } from './problem-of-file.ts';
-import { writeManifest } from './write-manifest.ts';
 
 const ATTEMPTS = 5;
 
@@ -112,4 +121,47 @@ function edit(file: string, how: () => string): string {
       cause,
     });
   }
+}
+
+const NEW_FILE = 0o644;
+
+function targetOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (problem) {
+    if (codeOf(problem) === 'ENOENT') return file;
+    throw problem;
+  }
+}
+
+/**
+ * Returns false if the text is no longer `before` (undefined: missing). `after` undefined removes the file. Keeps mode
+ * and links; the former text is removed only after the new one is on disk.
+ */
+function writeManifest(file: string, before: string | undefined, after: string | undefined): boolean {
+  const target = targetOf(file);
+  if (after === undefined) return remove(target, before);
+  const temporary = unfinished(target);
+  try {
+    const descriptor = openSync(temporary, 'wx', statSync(target, { throwIfNoEntry: false })?.mode ?? NEW_FILE);
+    try {
+      writeFileSync(descriptor, after);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    if (readIfThere(target) !== before) return false;
+    renameSync(temporary, target);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  flushFolder(dirname(target));
+  return true;
+}
+
+function remove(target: string, before: string | undefined): boolean {
+  if (readIfThere(target) !== before) return false;
+  rmSync(target, { force: true });
+  flushFolder(dirname(target));
+  return true;
 }

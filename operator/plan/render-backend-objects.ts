@@ -10,11 +10,10 @@ import { defined } from './defined.ts';
 import { secretDigest } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { backendSelector, ownedMetadata, podAnnotations } from './object-parts.ts';
-import type { ClusterObject, Child } from './outcome.ts';
+import type { Child, ClusterObject } from './outcome.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
-import { renderAttachAccount } from './render-attach-account.ts';
-import { type Bridge, renderAttachBridge, renderPipeBridge } from './render-bridge.ts';
+import { type Bridge, podOf, renderAttachBridge, renderPipeBridge } from './render-bridge.ts';
 import { renderBackendNetworkPolicy } from './render-network-policy.ts';
 import { programPort, renderProgramPod } from './render-program-pod.ts';
 import { renderBackendBudget } from './render-scaling.ts';
@@ -146,4 +145,24 @@ export function renderBackendObjects(
     children: objects.map((object) => ({ platform: 'cluster', object })),
     warnings: [...notEnforced(permissions), ...(bridge?.account === undefined ? [] : [LOGGED])],
   };
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** Renders an account that may attach to its own pod and do nothing else. */
+function renderAttachAccount(manifest: Manifest, snapshot: Snapshot): ClusterObject['object'][] {
+  const child = backendChild(manifest.metadata.name);
+  const metadata = ownedMetadata(child, backendSelector(manifest), manifest, snapshot);
+  const rule = { apiGroups: [''], resources: ['pods/attach'], resourceNames: [podOf(child)], verbs: ['get', 'create'] };
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
+    { apiVersion: `${RBAC}/v1`, kind: 'Role', metadata, rules: [rule] },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: RBAC, kind: 'Role', name: child },
+      subjects: [{ kind: 'ServiceAccount', name: child, namespace: snapshot.namespace }],
+    },
+  ];
 }

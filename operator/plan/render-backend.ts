@@ -1,15 +1,19 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { Stalled } from '../errors.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { checkBackendDocument } from './check-document.ts';
 import { findProgramProblem } from './check-port.ts';
-import { checkSameCallers } from './check-same-callers.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendPlaces } from './field-of-document.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import { problemInOwnFields } from './name-own-fields.ts';
 import { placeOf, reachBackend } from './reach-backend.ts';
+import { renderKubernetesIssuer } from './render-issuer.ts';
 import { renderRateLimiting } from './render-operational.ts';
-import { checkCallersNamed, resolveAuthz } from './resolve-authz.ts';
+import { checkCallersNamed, resolveAuthz, type ResolvedAuthz } from './resolve-authz.ts';
+import { resolveIssuer } from './resolve-issuer.ts';
 import { type OutgoingContext, resolveOutgoingAuth } from './resolve-outgoing-auth.ts';
 
 export type BackendDocument = RunConfigDocument['backends'][number];
@@ -116,4 +120,53 @@ export function renderBackend(
   const { places, ...rendered } = renderEntry(name, spec, context, files);
   checkBackendDocument(rendered.entry, context.providers, places);
   return rendered;
+}
+
+interface Callers {
+  readonly issuer: string;
+  readonly groupsClaim: string | undefined;
+}
+
+function callersOf({ oidcConfig, oidcConfigRef }: BackendSpec, snapshot: Snapshot): Callers | undefined {
+  if (!oidcConfig && !oidcConfigRef) return undefined;
+  try {
+    const issuer = resolveIssuer({ oidcConfig, oidcConfigRef }, snapshot);
+    if (issuer.type === 'inline') return { issuer: issuer.block.issuer, groupsClaim: issuer.block.groupsClaim };
+    return { issuer: renderKubernetesIssuer(issuer.block, undefined, snapshot).issuer, groupsClaim: undefined };
+  } catch (problem) {
+    throw problemInOwnFields(problem);
+  }
+}
+
+function differenceOf(own: Callers, incoming: OutgoingContext['incoming']): string | undefined {
+  if (incoming.type === 'anonymous') return 'the VirtualMCPServer lets in callers without a token';
+  if (own.issuer !== incoming.issuer) return `the VirtualMCPServer lets in tokens of ${incoming.issuer}`;
+  if (own.groupsClaim === incoming.groups_claim) return undefined;
+  const claim = (name: string | undefined) => (name === undefined ? 'the default claims' : `claim ${name}`);
+  return `the VirtualMCPServer reads groups from ${claim(incoming.groups_claim)}, oidcConfig from ${claim(own.groupsClaim)}`;
+}
+
+function callersWithTokens(name: string, issuer: string): Stalled {
+  const message =
+    `MCPServer "${name}" authzConfig: its policies name Client::"anonymous", the caller of its own endpoint, but the VirtualMCPServer lets in ` +
+    `tokens of ${issuer}: write policies that do not name it, or oidcConfig with this issuer`;
+  return new Stalled('OtherCallers', message);
+}
+
+/** Rejects policies about callers if issuer or `groupsClaim` differ: the group has other users. @throws Stalled, Waiting */
+function checkSameCallers(
+  name: string,
+  spec: BackendSpec,
+  { namesAnonymous }: Pick<ResolvedAuthz, 'namesAnonymous'>,
+  { incoming, snapshot }: OutgoingContext,
+): void {
+  const own = callersOf(spec, snapshot);
+  if (own === undefined && namesAnonymous && incoming.type !== 'anonymous')
+    throw callersWithTokens(name, incoming.issuer);
+  const difference = own && differenceOf(own, incoming);
+  if (own === undefined || difference === undefined) return;
+  const message =
+    `MCPServer "${name}" authzConfig: its policies read the principal or claims, and oidcConfig has issuer ${own.issuer}, but ${difference}: ` +
+    'write the same issuer and groupsClaim in both, or policies that do not read the caller';
+  throw new Stalled('OtherCallers', message);
 }

@@ -1,12 +1,11 @@
 import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
-import { childOf, restartedAt } from './object-parts.ts';
+import { childOf, ownedMetadata, restartedAt, runtimeSelector } from './object-parts.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
 import { renderConfigMap } from './render-config-map.ts';
 import { renderRuntimeDeployment } from './render-deployment.ts';
 import { renderRuntimeNetworkPolicy } from './render-network-policy.ts';
 import { listenOf } from './render-run-config.ts';
 import { renderAutoscaler, renderDisruptionBudget } from './render-scaling.ts';
-import { renderServiceAccount } from './render-service-account.ts';
 import { renderMetricsService, renderRuntimeService } from './render-service.ts';
 import type { ServerSpec } from './server-spec.ts';
 
@@ -44,4 +43,14 @@ export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: R
   const restart = at === '' ? {} : { restartedAt: at };
   const tls = spec.tls ? { tls: true as const } : {};
   return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort, ...tls, ...restart }];
+}
+
+/** Renders an account without permissions: the runtime needs none. */
+function renderServiceAccount(manifest: Manifest, snapshot: Snapshot): ClusterObject['object'] {
+  return {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: ownedMetadata(childOf(manifest), runtimeSelector(manifest), manifest, snapshot),
+    automountServiceAccountToken: false,
+  };
 }

@@ -1,15 +1,16 @@
 import { resourceUrlOf } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
+import { readTracesUrl } from '#crds/parts/otlp-endpoint';
+import type { Telemetry } from '#crds/parts/telemetry';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
-import { Waiting } from '../errors.ts';
+import { Stalled, Waiting } from '../errors.ts';
 import { type Manifest, type Named, runtimeFolder, type Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
-import type { FileList } from './file-list.ts';
+import { type FileList, HEADER_FLAWS } from './file-list.ts';
 import { childOf, runtimeNameOf } from './object-parts.ts';
 import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
-import { renderTelemetry } from './render-telemetry.ts';
 import { renderSessionStorage } from './render-storage.ts';
 import type { ServerSpec } from './server-spec.ts';
 
@@ -168,4 +169,20 @@ export function renderRunConfig(parts: ServerParts, snapshot: Snapshot, files: F
     status_token_file: statusToken === undefined ? undefined : files.generated('statusToken', statusToken),
   });
   return { schema_version: RUN_CONFIG_VERSION, ...document };
+}
+
+/** Renders traces and metrics of a server. @throws Stalled if the written settings cannot send spans */
+function renderTelemetry(telemetry: Telemetry | undefined, files: FileList): RunConfigDocument['telemetry_config'] {
+  if (!telemetry) return undefined;
+  const { headersFromSecret = {}, caBundleRef, ...settings } = telemetry;
+  const place = settings.tracingEnabled ? readTracesUrl(settings) : undefined;
+  if (place && 'problem' in place) throw new Stalled('InvalidSpec', `telemetry: ${place.problem}`);
+  const secret = Object.entries(headersFromSecret).map(
+    ([name, reference]) => [name, files.secret(reference, 'telemetry.headersFromSecret', HEADER_FLAWS)] as const,
+  );
+  return defined({
+    ...settings,
+    header_files: secret.length === 0 ? undefined : Object.fromEntries(secret),
+    ca_bundle_file: caBundleRef && files.authorities(caBundleRef, 'telemetry.caBundleRef'),
+  });
 }

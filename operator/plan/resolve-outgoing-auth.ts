@@ -1,14 +1,13 @@
-import { MCPExternalAuthConfig } from '#crds/kinds/index';
+import { MCPExternalAuthConfig, transportOf } from '#crds/kinds/index';
 import type { OutgoingAuth } from '#crds/parts/outgoing-auth';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { Waiting } from '../errors.ts';
+import { Stalled, Waiting } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { checkAllowed } from './check-allowed.ts';
 import { ownValue } from './own-value.ts';
 import { readSpec } from './read-resource.ts';
-import { type Reach } from './reach-backend.ts';
+import type { Reach } from './reach-backend.ts';
 import { renderCredential, type AuthDocument } from './render-credential.ts';
 import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
 
@@ -77,4 +76,37 @@ export function resolveOutgoingAuth(
   checkAllowed(name, spec, reach, reference, config);
   const auth = renderCredential(reference, config, { providers, byItself, incoming }, files);
   return { authType: config.type, auth, place: `MCPExternalAuthConfig "${reference}" ${config.type}` };
+}
+
+const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' };
+
+/** Returns whether `host`, `host:port` or `*.suffix` matches a URL. A pattern without a port matches all ports. */
+export function hostMatches(pattern: string, url: string): boolean {
+  const { hostname, port, protocol } = new URL(url);
+  const [, host = '', wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern.toLowerCase()) ?? [];
+  if (wantedPort !== undefined && wantedPort !== (port || DEFAULT_PORTS[protocol])) return false;
+  return host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
+}
+
+/** Prevents a tenant from joining a group with their own URL and another's configuration to receive every caller's tokens. */
+function checkAllowed(
+  name: string,
+  spec: BackendSpec,
+  reach: Reach,
+  reference: string,
+  { type, allowedServers, allowedHosts }: MCPExternalAuthConfig['spec'],
+): void {
+  if (allowedServers && !allowedServers.includes(name)) {
+    const message = `MCPExternalAuthConfig "${reference}" is not for this server: add "${name}" to its allowedServers, or refer to another`;
+    throw new Stalled('ServerNotAllowed', message);
+  }
+  if (type === 'unauthenticated') return;
+  if (reach.transport === 'stdio' || (spec.remoteUrl === undefined && transportOf(spec) === 'stdio')) {
+    const message = `MCPExternalAuthConfig "${reference}" of type ${type} needs HTTP, and transport stdio has no headers: give it secrets, or another transport`;
+    throw new Stalled('StdioHasNoCredentials', message);
+  }
+  if (!allowedHosts || allowedHosts.some((pattern) => hostMatches(pattern, reach.url))) return;
+  const { host } = new URL(reach.url);
+  const message = `MCPExternalAuthConfig "${reference}" may not be sent to ${host}: add it to its allowedHosts, or refer to another`;
+  throw new Stalled('HostNotAllowed', message);
 }

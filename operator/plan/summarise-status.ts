@@ -3,8 +3,7 @@ import { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ObservedDeployment, ObservedRuntime } from '../snapshot.ts';
 import { defined } from './defined.ts';
-import { findOldSecrets } from './find-old-secrets.ts';
-import type { Finding, BackendFinding } from './finding.ts';
+import type { BackendFinding, Finding } from './finding.ts';
 import type { Outcome } from './outcome.ts';
 import {
   allReadyFinding,
@@ -218,4 +217,21 @@ export function withProblem(outcome: Outcome, problem: unknown, manifest: Manife
   // The requested restart may not have happened.
   const { restartedAt } = previousStatus(manifest);
   return { ...outcome, status: defined({ ...outcome.status, phase, restartedAt, conditions: [...findings, ...kept] }) };
+}
+
+/** Reports data that needs older `hmacSecretRefs`, so that the administrator sees whether a rotation is complete. */
+function findOldSecrets(observed: ObservedRuntime | undefined): Finding[] {
+  const { secrets, secrets_in_use: used } = observed?.auth_server ?? {};
+  if (!secrets || !used || secrets.kids.length < 2) return [];
+  const old = secrets.kids
+    .map((kid, index) => ({ place: `hmacSecretRefs[${index}]`, rows: used[kid] ?? 0, kid }))
+    .slice(1);
+  const needed = old.filter(({ kid, rows }) => rows > 0 || kid === secrets.making);
+  const free = old.filter((one) => !needed.includes(one)).map(({ place }) => place);
+  const parts = [
+    ...needed.map(({ place, rows }) => `${place} is needed by ${rows} logins and links: leave it`),
+    ...(free.length > 0 ? [`no login or link needs ${free.join(', ')}: it may be removed`] : []),
+  ];
+  const reason = needed.length > 0 ? 'StillNeeded' : 'NotNeeded';
+  return [{ type: 'OldSecrets', status: 'True', reason, message: `${parts.join('; ')}.` }];
 }

@@ -8,11 +8,10 @@ import type { Resources, StoredResource } from '../../stores/resources.ts';
 import { recordedOf, renderDetail } from '../detail.ts';
 import { ownPortOf } from '../render-summary.ts';
 import { readKey } from '../read-key.ts';
-import { readSpec, type Spec } from '../spec.ts';
+import { present, readSpec, type Spec } from '../spec.ts';
 import type { PermissionProfiles } from '../permission-profiles.ts';
 import type { WorkloadRuntime } from '../runtime.ts';
 import type { Workloads } from '../workloads.ts';
-import { listMiddleware } from './list-middleware.ts';
 import { type Issuer, renderIncoming, resourceUrlOf } from './render-incoming.ts';
 import { type Credential, renderOutgoing } from './render-outgoing.ts';
 import { renderProgram } from './render-program.ts';
@@ -73,4 +72,40 @@ export class RunConfigurations {
     const resource = name === undefined ? undefined : await this.#in.resources.get(kind, name);
     return resource && schema.safeParse(resource.spec).data;
   }
+}
+
+type Middleware = RunConfiguration['middleware_configs'][number];
+
+const middleware = (type: string, parameters: object | undefined): Middleware[] =>
+  parameters === undefined ? [] : [{ type, parameters: { ...parameters } }];
+
+function headersIn({ header_forward: headers }: Partial<RunConfiguration>): object | undefined {
+  if (!headers) return undefined;
+  const { add_plaintext_headers: plain = {}, add_headers_from_secret: secret = {} } = headers;
+  return { headers: [...Object.keys(plain), ...Object.keys(secret)] };
+}
+
+function toolsIn({ tools_filter: filter, tools_override: override }: Partial<RunConfiguration>): object | undefined {
+  return present({ filter, override });
+}
+
+function authenticationIn({ oidc_config: oidc }: Partial<RunConfiguration>): object {
+  return oidc ? { type: 'oidc', issuer: oidc.issuer, audience: oidc.audience } : { type: 'anonymous' };
+}
+
+/** Follows the order in docs/internals/lifecycle.md; names no secrets. */
+function listMiddleware(spec: Spec, config: Partial<RunConfiguration>, credential: string | undefined): Middleware[] {
+  const { validating_webhooks: webhooks, authz_config: policies } = config;
+  return [
+    ...middleware('audit', spec.audit?.enabled === true ? spec.audit : undefined),
+    ...middleware('telemetry', spec.telemetry),
+    ...middleware('host_origin', { trust_proxy_headers: spec.trustProxyHeaders === true }),
+    ...middleware('authentication', authenticationIn(config)),
+    ...middleware('rate_limiting', spec.rateLimiting),
+    ...middleware('tools', toolsIn(config)),
+    ...middleware('authorization', policies && { ...policies, mode: spec.authzConfig?.mode }),
+    ...middleware('validating_webhooks', webhooks && { names: webhooks.map(({ name }) => name) }),
+    ...middleware('outgoing_authentication', credential === undefined ? undefined : { type: credential }),
+    ...middleware('header_forward', headersIn(config)),
+  ];
 }

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '#lib/log/log';
 import { type Clock, systemClock } from '#operator/queue';
+import { ApiError } from '../api/api-error.ts';
 import { KubeApi } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
-import { findOwner } from './find-owner.ts';
+import type { OwnerReference, Place } from '../api/object.ts';
+import { childResource } from '../api/resources.ts';
 import type { Flags } from './flags.ts';
 import { lead } from './lead.ts';
 import { holdLease, type Lease } from './lease.ts';
@@ -114,4 +116,16 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => {
     signal.addEventListener('abort', resolve, { once: true });
   });
+}
+
+/** Returns the operator's Deployment, with which the cluster removes the operator's objects; undefined outside of a cluster. */
+async function findOwner(api: KubeApi, place: Required<Place>): Promise<OwnerReference | undefined> {
+  const [apiVersion, kind] = ['apps/v1', 'Deployment'];
+  try {
+    const { metadata } = await api.get(childResource({ apiVersion, kind }), place);
+    return metadata.uid === undefined ? undefined : { apiVersion, kind, name: metadata.name, uid: metadata.uid };
+  } catch (problem) {
+    if (problem instanceof ApiError) return undefined;
+    throw problem;
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { hostMatches } from '#operator/plan/check-allowed';
+import { hostMatches } from './resolve-outgoing-auth.ts';
 
 describe('allowedHosts', () => {
   it.each([

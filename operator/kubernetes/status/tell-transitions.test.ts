@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findTransitions } from './find-transitions.ts';
+import { findTransitions } from './tell-transitions.ts';
 
 const condition = (type: string, status: 'True' | 'False', reason: string) => ({
   type,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Writable } from 'node:stream';
-import { createLog } from './create-log.ts';
+import { createLog } from './run-program.ts';
 
 function collect() {
   const lines: string[] = [];

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { NotThisMachine } from './browse.ts';
-import { walkThrough } from './walk-through.ts';
+import { walkThrough } from './log-in.ts';
 
 const open: (() => void)[] = [];
 afterEach(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { classifySource, nameOf } from './classify-source.ts';
+import { classifySource, nameOf } from './find-source.ts';
 
 const isEntry = (name: string) => ['memory', 'io.github.x/weather'].includes(name);
 

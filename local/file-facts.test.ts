@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { listEnvFiles } from './list-env-files.ts';
+import { listEnvFiles } from './file-facts.ts';
 
 let folder: string;
 beforeEach(() => {
