@@ -19,6 +19,10 @@ const backend = (name: string, server: EverythingServer): RunConfigDocument['bac
   url: server.url,
 });
 
+type Era = 'legacy' | 'modern';
+const OF_CLIENT: Readonly<Record<string, Era>> = { '2025-11-25': 'legacy', '2026-07-28': 'modern' };
+const OTHER: Readonly<Record<Era, Era>> = { legacy: 'modern', modern: 'legacy' };
+
 async function direct(): Promise<Target> {
   const server = await serveEverything();
   return { url: server.url, output: () => '', close: () => server.close() };
@@ -45,28 +49,35 @@ async function throughGateway(
   }
 }
 
-const ARRANGEMENTS: Record<string, () => Promise<Target>> = {
+const ALONE = { conflict_resolution: 'prefix', prefix_format: '' } as const;
+const FIRST_WINS = { conflict_resolution: 'priority' as const, priority_order: ['first', 'second'] };
+
+/** `other`: the era that the client does not speak. */
+const ARRANGEMENTS: Record<string, (other: Era) => Promise<Target>> = {
   direct,
-  'one backend': async () =>
-    throughGateway([await serveEverything()], { conflict_resolution: 'prefix', prefix_format: '' }),
+  'one backend': async () => throughGateway([await serveEverything()], ALONE),
   // The second backend has the same names and refuses every call: a misrouted call fails its scenario.
   'two backends, every name collides': async () =>
-    throughGateway([await serveEverything(), await serveEverything({ refusesCalls: true })], {
-      conflict_resolution: 'priority',
-      priority_order: ['first', 'second'],
-    }),
+    throughGateway([await serveEverything(), await serveEverything({ refusesCalls: true })], FIRST_WINS),
+  'one backend of the other era': async (era) => throughGateway([await serveEverything({ era })], ALONE),
+  'two backends of the other era, every name collides': async (era) =>
+    throughGateway([await serveEverything({ era }), await serveEverything({ era, refusesCalls: true })], FIRST_WINS),
 };
 
 async function run(): Promise<boolean> {
   const { values } = parseArgs({
-    options: { direct: { type: 'boolean', default: false }, revision: { type: 'string', multiple: true } },
+    options: {
+      direct: { type: 'boolean', default: false },
+      revision: { type: 'string', multiple: true },
+      arrangement: { type: 'string', multiple: true },
+    },
   });
-  const names = Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
+  const names = values.arrangement ?? Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
   const totals = { passed: 0, failed: 0 };
   for (const name of names) {
     for (const revision of values.revision ?? REVISIONS) {
       console.log(`\n${name}, ${revision}`);
-      const target = await ARRANGEMENTS[name]?.();
+      const target = await ARRANGEMENTS[name]?.(OTHER[OF_CLIENT[revision] ?? 'legacy']);
       if (!target) continue;
       try {
         const result = await runSuite(target.url, revision, (scenario) => console.log(`  ${scenario}`));

@@ -60,7 +60,8 @@ async function serveHttp(): Promise<void> {
   const legacy = createSessions(options);
   const { port } = await serveWebHandler(async (request) => {
     if (new URL(request.url).pathname !== '/mcp') return new Response(null, { status: 404 });
-    return (await isLegacyRequest(request)) ? legacy(request) : modern.fetch(request);
+    const isLegacy = !options.modernOnly && (await isLegacyRequest(request));
+    return isLegacy ? legacy(request) : modern.fetch(request);
   }, options.port);
   reportUrl(port);
 }

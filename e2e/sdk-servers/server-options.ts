@@ -11,6 +11,8 @@ export interface ServerOptions {
   eventStore: boolean;
   /** Milliseconds between the SDK's `: keepalive` comments; undefined keeps the SDK's default. */
   keepAliveMs: number | undefined;
+  /** Refuses the revisions with sessions. */
+  modernOnly: boolean;
   /** The server writes its process id there when it serves; a stdio server cannot report it in another way. */
   pidFile: string | undefined;
 }
@@ -24,6 +26,7 @@ export function readServerOptions(): ServerOptions {
       json: { type: 'boolean', default: false },
       'event-store': { type: 'boolean', default: false },
       'keepalive-ms': { type: 'string' },
+      'modern-only': { type: 'boolean', default: false },
       'pid-file': { type: 'string' },
     },
   });
@@ -36,6 +39,7 @@ export function readServerOptions(): ServerOptions {
     json: values.json,
     eventStore: values['event-store'],
     keepAliveMs: keepAliveMs === undefined ? undefined : Number(keepAliveMs),
+    modernOnly: values['modern-only'],
     pidFile: values['pid-file'],
   };
 }

@@ -26,16 +26,24 @@ export interface SdkServer {
  */
 export function sdkServerCommand(
   sdk: Sdk,
-  { transport, port = 0, json = false, eventStore = false, keepAliveMs, pidFile }: Partial<ServerOptions> = {},
+  {
+    transport,
+    port = 0,
+    json = false,
+    eventStore = false,
+    modernOnly = false,
+    keepAliveMs,
+    pidFile,
+  }: Partial<ServerOptions> = {},
 ): { command: string; args: string[] } {
+  const flags: Record<string, boolean> = { json, 'event-store': eventStore, 'modern-only': modernOnly };
   const args = [
     join(import.meta.dirname, `${sdk}-main.${sdk === 'python' ? 'py' : 'ts'}`),
     '--transport',
     transport ?? 'stdio',
     '--port',
     String(port),
-    ...(json ? ['--json'] : []),
-    ...(eventStore ? ['--event-store'] : []),
+    ...Object.keys(flags).flatMap((flag) => (flags[flag] ? [`--${flag}`] : [])),
     ...(keepAliveMs === undefined ? [] : ['--keepalive-ms', String(keepAliveMs)]),
     ...(pidFile === undefined ? [] : ['--pid-file', pidFile]),
   ];

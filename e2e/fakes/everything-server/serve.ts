@@ -21,11 +21,14 @@ export interface EverythingServer extends RunningServer {
 /**
  * Serves an MCP server with every feature, for tests and the conformance suite, on loopback only. One endpoint serves
  * 2026-07-28 and the revisions with sessions; the request tells them apart.
+ *
+ * @param options `era` serves all requests as a server of that era alone does
  */
 export async function serveEverything({
   port = 0,
   refusesCalls = false,
-}: { port?: number; refusesCalls?: boolean } = {}): Promise<EverythingServer> {
+  era,
+}: { port?: number; refusesCalls?: boolean; era?: 'legacy' | 'modern' } = {}): Promise<EverythingServer> {
   const serverState = createServerState({ refusesCalls });
   const state = createRequestStateCodec<{ round: number }>({ key: randomBytes(32) });
   const build = () => buildServer(serverState, state);
@@ -39,7 +42,8 @@ export async function serveEverything({
       originValidationResponse(request, localhostAllowedOrigins());
     if (refused) return refused;
     if (new URL(request.url).pathname !== '/mcp') return new Response(null, { status: 404 });
-    return (await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request);
+    const asked = era ?? ((await isLegacyRequest(request)) ? 'legacy' : 'modern');
+    return asked === 'legacy' ? sessions.handle(request) : modern.fetch(request);
   }, port);
 
   return {

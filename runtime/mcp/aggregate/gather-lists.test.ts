@@ -150,11 +150,11 @@ describe('gatherLists', () => {
     expect(gathered.missing).toEqual(['b']);
   });
 
-  it('takes no last list of a backend that now speaks only the other revision', async () => {
+  it('takes the last list of a backend that now speaks only the other revision', async () => {
     const { gather, after, healthOf } = setUp('a');
     await after(0, gather());
     Object.assign(healthOf('a'), { phase: 'unavailable', eras: new Set(['modern']) });
-    expect(await after(0, gather())).toEqual([]);
+    expect(await after(0, gather())).toEqual(['a']);
   });
 
   it('takes the last list if a new read would have to start a process', async () => {

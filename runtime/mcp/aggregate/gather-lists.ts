@@ -3,7 +3,7 @@ import type { RequestError } from '#runtime/errors';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import { callFailure, NotListed } from '#runtime/mcp/backends/failures';
-import { isAway, serves } from '#runtime/mcp/backends/health';
+import { isAway } from '#runtime/mcp/backends/health';
 import { neededLogin } from '#runtime/mcp/backends/login-needed';
 import type { Log } from '#runtime/telemetry/log';
 import type { Asker } from './asker.ts';
@@ -41,16 +41,13 @@ const FIRST_WAIT = 2_000;
 /** The last list replaces that of a slow or unreachable backend. Such a backend without a last list is omitted. */
 export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions): Gathered {
   const { backends, missesAway, aggregation, maxNameLength, log } = options;
-  const { era } = asker;
   const having = backends().filter((backend) => mayHave(backend, kind));
   const missing: string[] = [];
   const failures = new Map<string, RequestError>();
   const late: string[] = [];
   const unlinked = new Map<string, string>();
   const asked = having.filter((backend) => {
-    if (serves(backend.health, era)) return true;
-    if (!isAway(backend.health, era)) return false;
-    if (!missesAway()) return true;
+    if (!isAway(backend.health) || !missesAway()) return true;
     missing.push(backend.name);
     failures.set(backend.name, awayError(backend));
     return false;
@@ -64,7 +61,7 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
       const provider = neededLogin(error);
       if (provider === undefined) {
         // Waiting cannot provide the list of an unreachable backend.
-        if (serves(health, era)) missing.push(name);
+        if (!isAway(health)) missing.push(name);
         failures.set(name, failureOf(name, error));
       } else unlinked.set(name, provider);
       log.debug('a list is missing', { backend: name, kind, reason: describe(error) });
@@ -84,7 +81,7 @@ function fetchOne(
 ): BackendList | Promise<BackendList> {
   const known = lists.known(backend, kind, asker);
   if (known?.isFresh) return known.list;
-  const isAsked = serves(backend.health, asker.era) && !(known && asker.mayRefresh?.(backend) === false);
+  const isAsked = !isAway(backend.health) && !(known && asker.mayRefresh?.(backend) === false);
   if (known && !isAsked) {
     standsIn();
     return known.list;

@@ -28,8 +28,9 @@ import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
-import { BridgedBackend, type Bridge } from '../bridge/bridged-backend.ts';
+import { BridgedBackend } from '../bridge/bridged-backend.ts';
 import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
+import { ModernBridge } from '../bridge/to-modern/modern-bridge.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BufferedBytes } from './buffered-bytes.ts';
@@ -81,7 +82,7 @@ const makers: Makers = {
 export async function createBackend(settings: BackendConfig, deps: BackendDeps): Promise<Backend> {
   const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
   return new BridgedBackend(await make(settings, deps), {
-    legacy: passing,
+    legacy: (backend) => new ModernBridge(backend),
     modern: (backend) =>
       new LegacyBridge({
         backend,
@@ -93,12 +94,6 @@ export async function createBackend(settings: BackendConfig, deps: BackendDeps):
       }),
   });
 }
-
-const passing = (backend: Backend): Bridge => ({
-  send: (call) => backend.send(call),
-  retire: () => undefined,
-  close: () => undefined,
-});
 
 async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {
   return new HttpBackend({ ...(await httpOptions(settings, deps)), config: settings });

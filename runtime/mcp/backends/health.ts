@@ -36,16 +36,6 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
   };
 }
 
-/** If the eras are unknown, the gateway tries. */
-export function serves(health: BackendHealth, era: Era): boolean {
-  return health.phase !== 'unavailable' && mayServe(health, era);
-}
-
-export function isAway(health: BackendHealth, era: Era): boolean {
-  return health.phase === 'unavailable' && mayServe(health, era);
-}
-
-/** Bridges serve modern clients by any backend. */
-function mayServe({ eras }: BackendHealth, era: Era): boolean {
-  return era === 'modern' || (eras?.has(era) ?? true);
+export function isAway({ phase }: BackendHealth): boolean {
+  return phase === 'unavailable';
 }

@@ -1,7 +1,6 @@
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
-import { LATEST_LEGACY_REVISION, MODERN_REVISION } from '../era.ts';
-import type { BackendHealth, BackendPhase } from './health.ts';
+import type { BackendPhase } from './health.ts';
 import { probe, type Finding, type ProbeSettings } from './probe.ts';
 
 interface WatchSettings extends ProbeSettings {
@@ -125,7 +124,7 @@ class Watch implements BackendWatch {
     }
     health.capabilities = finding.capabilities ?? health.capabilities;
     if (finding.isRefused) this.#setPhase('degraded', finding.message, speaksElse);
-    else this.#setPhase('ready', finding.message || describeEras(health), speaksElse);
+    else this.#setPhase('ready', finding.message, speaksElse);
   }
 
   #setPhase(phase: BackendPhase, message: string, speaksElse: boolean): void {
@@ -144,13 +143,6 @@ class Watch implements BackendWatch {
     health.message = message;
     this.#deps.log.info('backend changed', { backend: this.#backend.name, phase, reason: message });
   }
-}
-
-/** The gateway has no bridge between eras, so clients of the other era do not see the backend. */
-function describeEras({ eras, revisions }: BackendHealth): string {
-  if (eras?.size !== 1) return '';
-  const unseen = eras.has('legacy') ? MODERN_REVISION : `${LATEST_LEGACY_REVISION} and before`;
-  return `speaks ${revisions.join(', ')} only; clients of ${unseen} do not see it`;
 }
 
 function sameEras(a: ReadonlySet<string>, b: ReadonlySet<string> | undefined): boolean {

@@ -39,7 +39,7 @@ export async function initialize(
     throw error;
   }
   requestRecord.session = session.logId;
-  const known = services.backends.all.filter(({ health }) => health.eras?.has('legacy') ?? true);
+  const known = services.backends.all;
   const result = {
     protocolVersion: profile.revision,
     // All capabilities are assumed of a silent backend, since the client cannot be told later.
@@ -82,6 +82,6 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
 /** Applies if complete lists are configured. @throws RequestError while a backend is down or has never answered */
 function checkWhole({ config, backends }: Services): void {
   if (config.operational.failure_handling.partial_failure_mode !== 'fail') return;
-  const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'legacy'));
+  const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health));
   if (away) throw callFailure(away.name, 'unavailable', false).error;
 }

@@ -3,7 +3,7 @@ import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
-import { serves } from '../backends/health.ts';
+import { isAway } from '../backends/health.ts';
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import { modernHeaders } from '../backends/probe.ts';
@@ -83,7 +83,7 @@ class Subscription {
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),
     });
-    const backends = services.backends.all.filter(({ health }) => serves(health, 'modern'));
+    const backends = services.backends.all.filter(({ health }) => !isAway(health));
     for (const backend of backends) {
       this.#waiting.add(backend.name);
       this.#connect(backend);
@@ -105,7 +105,7 @@ class Subscription {
     const { backends } = this.#request.services.latest();
     for (const name of this.#running.keys()) if (!backends.get(name)) this.#drop(name);
     for (const backend of backends.all) {
-      if (this.#running.get(backend.name)?.backend === backend || !serves(backend.health, 'modern')) continue;
+      if (this.#running.get(backend.name)?.backend === backend || isAway(backend.health)) continue;
       this.#drop(backend.name);
       this.#connect(backend);
     }

@@ -3,7 +3,7 @@ import type { Services } from '#runtime/services';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
-import { serves } from '../backends/health.ts';
+import { isAway } from '../backends/health.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { invalidParams } from './refusals.ts';
 
@@ -24,20 +24,15 @@ export async function listPage(
   const list = await services.catalogues.list(catalogue, kind, asker);
   const isWhole = services.config.operational.failure_handling.partial_failure_mode === 'fail';
   if (isWhole && list.missing.length > 0) throw incomplete(list.missing);
-  if (
-    list.sources.length === 0 &&
-    list.failures.size > 0 &&
-    list.unlinked.size === 0 &&
-    !someHaveNone(kind, asker, services)
-  )
+  if (list.sources.length === 0 && list.failures.size > 0 && list.unlinked.size === 0 && !someHaveNone(kind, services))
     throw unanswered();
   return list;
 }
 
 /** An empty list is correct if an answering backend is known to lack it. */
-function someHaveNone(kind: ListKind, { era }: Asker, { backends }: Services): boolean {
+function someHaveNone(kind: ListKind, { backends }: Services): boolean {
   const { capability } = LIST_SPECS[kind];
-  return backends.all.some(({ health }) => serves(health, era) && health.capabilities?.[capability] === false);
+  return backends.all.some(({ health }) => !isAway(health) && health.capabilities?.[capability] === false);
 }
 
 function unanswered(): RequestError {

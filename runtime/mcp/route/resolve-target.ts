@@ -6,7 +6,7 @@ import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend } from '../backends/backend.ts';
-import { serves } from '../backends/health.ts';
+import { isAway } from '../backends/health.ts';
 import type { Authorizer, PolicyAction, PolicyResource } from '#runtime/policy/authorizer';
 import { mayConnect } from './may-connect.ts';
 import type { PolicyServices } from './policy-services.ts';
@@ -62,8 +62,7 @@ export async function resolveUri(
   const listed = await services.catalogues.find(catalogue, 'resources', uri, asker);
   if (listed) return targetOf(listed, 'resources', uri, asker, services);
   const backend =
-    (await search.first(await templatesOf(catalogue, asker, services), uri))?.backend ??
-    onlyResourceBackend(asker, services);
+    (await search.first(await templatesOf(catalogue, asker, services), uri))?.backend ?? onlyResourceBackend(services);
   if (backend === undefined || uri.length > MAX_UNLISTED) throw refuseName('resources', uri, asker, services);
   const [target, ...others] = spellingsOf(uri).map((name) =>
     targetOf(
@@ -83,9 +82,9 @@ async function templatesOf(catalogue: Catalogue, asker: Asker, services: Service
 }
 
 /** A server may serve unlisted URIs, and with one server the owner is certain. */
-function onlyResourceBackend(asker: Asker, services: Services): string | undefined {
+function onlyResourceBackend(services: Services): string | undefined {
   const having = services.backends.all.filter(
-    ({ health }) => serves(health, asker.era) && health.capabilities?.resources === true,
+    ({ health }) => !isAway(health) && health.capabilities?.resources === true,
   );
   return having.length === 1 ? having[0]?.name : undefined;
 }

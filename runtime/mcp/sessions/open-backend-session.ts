@@ -2,7 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import { ask, NoAnswer } from '#runtime/mcp/backends/ask';
 import type { AnswerSink, Backend } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
-import { serves } from '#runtime/mcp/backends/health';
+import { isAway } from '#runtime/mcp/backends/health';
 import { ownRequest } from '#runtime/mcp/backends/own-request';
 import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
 import type { Services } from '#runtime/services';
@@ -29,7 +29,7 @@ export function openSoon(
   identity: Identity,
   services: Services,
 ): BackendSession | undefined {
-  if (!backend.sessions || !serves(backend.health, 'legacy')) return undefined;
+  if (!backend.sessions || isAway(backend.health)) return undefined;
   if (opensAtUse(backend)) return backendSessionOf(session, backend.name);
   const backendSession = ensureBackendSession(session, backend, identity, services);
   if (!(backendSession instanceof Promise)) return backendSession;

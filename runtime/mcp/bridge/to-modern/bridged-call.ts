@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import type { AnswerSink, Backend, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
+import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
+import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
+import { callerMembers, wantsLevel } from './caller-meta.ts';
+import { missingCapability, readInputRequired, Round, type InputRequired } from './client-input.ts';
+import { legacyAnswer, refusal, type LegacyAnswer } from './legacy-answer.ts';
+import type { LegacyTools } from './legacy-tools.ts';
+import { modernBody, modernHeadersFor, type LegacyMessage } from './modern-body.ts';
+import type { Questions } from './questions.ts';
+
+const MAX_ROUNDS = 10;
+/** Milliseconds before a call is sent again if the backend asks for nothing but its state. */
+const STATE_ONLY = 250;
+/** Methods whose result may require input. */
+const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+/** The lists of the gateway keep the time to live, and take no other modern member. */
+const LISTS: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+]);
+
+export interface BridgeParts {
+  readonly backend: Backend;
+  readonly tools: LegacyTools;
+  readonly questions: Questions;
+}
+
+/** One request of a legacy client to a modern backend, with the rounds in which the backend asks for input. */
+export class BridgedCall implements RunningCall, AnswerSink {
+  readonly #parts: BridgeParts;
+  readonly #call: BackendCall;
+  readonly #legacy: LegacyMessage;
+  readonly #flow: Flow = {
+    pause: () => this.#roundFlow?.pause(),
+    resume: () => this.#roundFlow?.resume(),
+  };
+  #running: RunningCall | undefined;
+  #roundFlow: Flow | undefined;
+  #rounds = 0;
+  #round: Round | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #progress = -Infinity;
+  #isOpen = false;
+  /** The backend has answered this round. */
+  #isAnswered = false;
+  #isOver = false;
+
+  constructor(parts: BridgeParts, call: BackendCall, legacy: LegacyMessage) {
+    this.#parts = parts;
+    this.#call = call;
+    this.#legacy = legacy;
+  }
+
+  get isHeld(): boolean {
+    return this.#running?.isHeld ?? false;
+  }
+
+  /** `more`: as for `modernBody`. */
+  send(more = ''): void {
+    if (this.#isOver) return;
+    this.#isAnswered = false;
+    const { backend, tools } = this.#parts;
+    const { message } = this.#legacy;
+    const meta = callerMembers(this.#call.session, backend.health.capabilities?.logging === true);
+    // Each round is a request of its own.
+    const idText = this.#rounds === 0 ? message.idText : `"${randomUUID()}"`;
+    const { name, arguments: given } = message.params ?? {};
+    const params = message.method === 'tools/call' ? tools.headersFor(String(name), given) : [];
+    this.#running = backend.send({
+      ...this.#call,
+      era: 'modern',
+      idText,
+      body: modernBody(this.#legacy, meta, more, this.#rounds === 0 ? undefined : idText),
+      headers: modernHeadersFor(this.#call, message, params),
+      address: undefined,
+      sink: this,
+    });
+  }
+
+  abort(cancelled?: boolean): void {
+    if (this.#isOver) return;
+    if (cancelled === true) this.#withdrawQuestions();
+    this.#end();
+    this.#running?.abort(cancelled);
+  }
+
+  awaitsClient(): boolean {
+    return this.#call.sink.awaitsClient?.() ?? false;
+  }
+
+  json(_status: number, body: Buffer): void {
+    const data = body.toString('utf8');
+    const message = decodeBackendMessage(data);
+    if (message) this.#answered(data, message);
+    else this.#fail('protocol');
+  }
+
+  accepted(): void {
+    this.#fail('protocol');
+  }
+
+  open(flow: Flow): void {
+    this.#roundFlow = flow;
+    this.#open();
+  }
+
+  event({ data, message }: StreamEvent): void {
+    if (this.#isOver || this.#isAnswered || !message) return;
+    if (message.kind === 'response') this.#answered(data, message);
+    else if (message.kind === 'notification' && this.#isForClient(data, message)) this.#write(data, message);
+  }
+
+  close(complete: boolean, isBroken?: boolean): void {
+    if (this.#isOver || this.#isAnswered) return;
+    this.#end();
+    this.#call.sink.close(complete, isBroken);
+  }
+
+  fail(failure: CallFailure): void {
+    if (this.#isOver || this.#isAnswered) return;
+    this.#end();
+    this.#call.sink.fail(failure);
+  }
+
+  #isForClient(data: string, { method, spans }: BackendMessage): boolean {
+    if (method === 'notifications/message') {
+      const level = spans['params.level'];
+      return wantsLevel(this.#call.session, level && JSON.parse(data.slice(level.start, level.end)));
+    }
+    if (method !== PROGRESS || this.#rounds === 0) return true;
+    // Each round begins at 0 again, but the progress of one token only rises.
+    const progress = paramsOf(data).progress;
+    return typeof progress === 'number' && progress > this.#progress;
+  }
+
+  #write(data: string, message: BackendMessage): void {
+    if (message.method === PROGRESS) this.#progress = Math.max(this.#progress, Number(paramsOf(data).progress));
+    this.#call.sink.event({ id: undefined, retry: undefined, data, message });
+  }
+
+  #answered(data: string, message: BackendMessage): void {
+    if (this.#isOver) return;
+    this.#isAnswered = true;
+    const { method } = this.#call;
+    const type = message.spans['result.resultType'];
+    const typeText = type === undefined ? '"complete"' : data.slice(type.start, type.end);
+    if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(readInputRequired(resultOf(data)));
+    else if (typeText !== '"complete"') this.#fail('protocol');
+    else this.#finish(this.#translate(data, message));
+  }
+
+  #translate(data: string, message: BackendMessage): LegacyAnswer {
+    const { method } = this.#call;
+    const { message: asked } = this.#legacy;
+    const { tools } = this.#parts;
+    if (LISTS.has(method) && message.answerKind !== 'error') {
+      const changed = method === 'tools/list' ? tools.learn(resultOf(data)) : undefined;
+      if (!changed) return { text: data, kind: message.answerKind };
+      return { text: `{"jsonrpc":"2.0","id":${asked.idText},"result":${JSON.stringify(changed)}}`, kind: 'result' };
+    }
+    const isWrapped = method === 'tools/call' && tools.isWrapped(asked.params?.name);
+    return legacyAnswer(data, message, { method, idText: asked.idText, isWrapped });
+  }
+
+  #ask(input: InputRequired | undefined): void {
+    const { session } = this.#call;
+    this.#rounds++;
+    const missing = input && missingCapability(input, session);
+    if (!input) this.#fail('protocol');
+    else if (this.#rounds > MAX_ROUNDS) this.#refuse(`The server still asked for input after ${MAX_ROUNDS} rounds`);
+    else if (missing !== undefined) this.#refuse(`The client did not declare what ${missing} needs`);
+    else if (input.requests.length === 0)
+      this.#timer = setTimeout(() => this.send(stateMember(input)), STATE_ONLY).unref();
+    else this.#askClient(input);
+  }
+
+  #askClient(input: InputRequired): void {
+    this.#open();
+    const ask = (data: string) => {
+      const message = decodeBackendMessage(data);
+      if (message) this.#call.sink.event({ id: undefined, retry: undefined, data, message });
+    };
+    this.#round = new Round(input, this.#parts.questions, ask, (answers) => {
+      this.#round = undefined;
+      if (answers === undefined) this.#refuse('The client did not give the input that the server asked for');
+      else this.send(`"inputResponses":${answers},${stateMember(input)}`);
+    });
+  }
+
+  #withdrawQuestions(): void {
+    for (const id of this.#round?.unanswered ?? []) {
+      const data = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`;
+      const message = decodeBackendMessage(data);
+      if (message) this.#call.sink.event({ id: undefined, retry: undefined, data, message });
+    }
+  }
+
+  #open(): void {
+    if (this.#isOpen || this.#isOver) return;
+    this.#isOpen = true;
+    this.#call.sink.open(this.#flow, undefined);
+  }
+
+  #refuse(text: string): void {
+    this.#finish(refusal(text, { method: this.#call.method, idText: this.#legacy.message.idText }));
+  }
+
+  #finish({ text, kind }: LegacyAnswer): void {
+    this.#end();
+    const { sink } = this.#call;
+    if (!this.#isOpen) {
+      sink.json(200, Buffer.from(text), kind, undefined);
+      return;
+    }
+    sink.event({ id: undefined, retry: undefined, data: text, message: decodeBackendMessage(text) });
+    sink.close(true);
+    // Some servers keep the stream of an answered request open.
+    this.#running?.abort();
+  }
+
+  #fail(reason: CallFailure['reason']): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#call.sink.fail(callFailure(this.#parts.backend.name, reason, true));
+    this.#running?.abort();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#round?.close();
+  }
+}
+
+const stateMember = ({ state }: InputRequired): string => (state === undefined ? '' : `"requestState":${state},`);
+
+function resultOf(data: string): JsonObject {
+  const { result } = JSON.parse(data) as JsonObject;
+  return isJsonObject(result) ? result : {};
+}
+
+function paramsOf(data: string): JsonObject {
+  const { params } = JSON.parse(data) as JsonObject;
+  return isJsonObject(params) ? params : {};
+}

@@ -1,0 +1,63 @@
+import type { CallerSession } from '#runtime/mcp/backends/backend';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { MODERN_REVISION } from '../../era.ts';
+import { omit } from '../omit.ts';
+
+const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo';
+
+/** RFC 5424 §6.2.1, least severe first. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+/** Legacy servers send all messages until the client sets a level. */
+const UNSET = 'debug';
+
+const NOT_BRIDGED: ReadonlySet<string> = new Set(['tasks']);
+
+interface Declared {
+  readonly capabilities: JsonObject;
+  /** JSON text of the members of `_meta`, without braces. */
+  readonly members: string;
+}
+
+const declared = new WeakMap<CallerSession['profile'], Declared>();
+
+/** The declarations of a client that has no session: the gateway's own. */
+const NONE: Declared = { capabilities: {}, members: membersOf({}, { name: 'vmcp', version: '' }) };
+
+function declaredBy(session: CallerSession | undefined): Declared {
+  if (!session) return NONE;
+  const { profile } = session;
+  const known = declared.get(profile);
+  if (known) return known;
+  const params: unknown = JSON.parse(profile.paramsText);
+  const { capabilities, clientInfo } = isJsonObject(params) ? params : {};
+  const rest = omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED);
+  const read = { capabilities: rest, members: membersOf(rest, clientInfo) };
+  declared.set(profile, read);
+  return read;
+}
+
+function membersOf(capabilities: JsonObject, clientInfo: unknown): string {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': MODERN_REVISION,
+    ...(isJsonObject(clientInfo) ? { [CLIENT_INFO]: clientInfo } : {}),
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  };
+  return JSON.stringify(meta).slice(1, -1);
+}
+
+/** Whether the client declared the capability in `initialize`. */
+export function hasCapability(session: CallerSession | undefined, capability: string): boolean {
+  return declaredBy(session).capabilities[capability] !== undefined;
+}
+
+/** JSON text of the members that revision 2026-07-28 requires in `_meta`, without braces. `logs`: the backend sends log messages. */
+export function callerMembers(session: CallerSession | undefined, logs: boolean): string {
+  const { members } = declaredBy(session);
+  if (!logs || !session) return members;
+  return `${members},"io.modelcontextprotocol/logLevel":"${session.logLevel ?? UNSET}"`;
+}
+
+/** Whether a log message of this level is for the client. */
+export function wantsLevel(session: CallerSession | undefined, level: unknown): boolean {
+  return LEVELS.indexOf(String(level)) >= LEVELS.indexOf(session?.logLevel ?? UNSET);
+}

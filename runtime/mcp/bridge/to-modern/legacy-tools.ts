@@ -1,0 +1,116 @@
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { encodeHeaderValue } from '../../modern/header-value.ts';
+
+/** What a call of a tool must know of the tool's schemas. */
+interface KnownTool {
+  /** Arguments that a header repeats: `x-mcp-header`. */
+  readonly headers: readonly { readonly path: readonly string[]; readonly header: string }[];
+  /** Whether its output schema was wrapped into an object for legacy clients. */
+  readonly isWrapped: boolean;
+}
+
+const MAX_TOOLS = 10_000;
+const MAX_DEPTH = 32;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,128}$/;
+
+/** The tools of one backend, as its lists describe them. */
+export class LegacyTools {
+  readonly #known = new Map<string, KnownTool>();
+
+  has(name: string): boolean {
+    return this.#known.has(name);
+  }
+
+  /** A tool that no list has is called without headers. */
+  assume(name: string): void {
+    if (!this.has(name)) this.#note(name, { headers: [], isWrapped: false });
+  }
+
+  isWrapped(name: unknown): boolean {
+    return typeof name === 'string' && this.#known.get(name)?.isWrapped === true;
+  }
+
+  /** Returns a flat list of Mcp-Param headers for the arguments of a call. */
+  headersFor(name: string, given: unknown): string[] {
+    return (this.#known.get(name)?.headers ?? []).flatMap(({ path, header }) => {
+      const value = path.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), given);
+      const isSimple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+      return isSimple ? [`mcp-param-${header.toLowerCase()}`, encodeHeaderValue(String(value))] : [];
+    });
+  }
+
+  /** Learns the tools of a page. Returns it as legacy clients read it, or undefined if it needs no change. */
+  learn(result: JsonObject): JsonObject | undefined {
+    if (!Array.isArray(result.tools)) return undefined;
+    const tools = result.tools.map((tool: unknown) => {
+      if (!isJsonObject(tool) || typeof tool.name !== 'string') return tool;
+      const isWrapped = tool.outputSchema !== undefined && !isObjectSchema(tool.outputSchema);
+      this.#note(tool.name, { headers: headerArguments(tool.inputSchema), isWrapped });
+      return legacyTool(tool);
+    });
+    const listed: readonly unknown[] = result.tools;
+    return tools.some((tool, index) => tool !== listed[index]) ? { ...result, tools } : undefined;
+  }
+
+  #note(name: string, tool: KnownTool): void {
+    if (this.#known.size < MAX_TOOLS || this.#known.has(name)) this.#known.set(name, tool);
+  }
+}
+
+function headerArguments(schema: unknown, path: readonly string[] = []): KnownTool['headers'] {
+  if (!isJsonObject(schema) || !isJsonObject(schema.properties) || path.length > MAX_DEPTH) return [];
+  return Object.entries(schema.properties).flatMap(([key, child]) => {
+    const at = [...path, key];
+    const header = isJsonObject(child) ? child['x-mcp-header'] : undefined;
+    const own = typeof header === 'string' && HEADER_NAME.test(header) ? [{ path: at, header }] : [];
+    return [...own, ...headerArguments(child, at)];
+  });
+}
+
+const isObjectSchema = (schema: unknown): boolean => isJsonObject(schema) && schema.type === 'object';
+
+/**
+ * Revisions up to 2025-11-25 have only object schemas, and objects as the schemas of properties. SDK clients of the 1.x line reject the
+ * whole list of tools for one other schema.
+ */
+function legacyTool(tool: JsonObject): JsonObject {
+  const { inputSchema, outputSchema } = tool;
+  const changes: JsonObject = {};
+  const input = withObjectProperties(inputSchema);
+  if (input !== inputSchema) changes.inputSchema = input;
+  if (outputSchema !== undefined) {
+    const output = isObjectSchema(outputSchema) ? withObjectProperties(outputSchema) : wrapped(outputSchema);
+    if (output !== outputSchema) changes.outputSchema = output;
+  }
+  return Object.keys(changes).length > 0 ? { ...tool, ...changes } : tool;
+}
+
+function withObjectProperties(schema: unknown): unknown {
+  if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return schema;
+  const properties = Object.entries(schema.properties);
+  if (!properties.some(([, child]) => typeof child === 'boolean')) return schema;
+  return { ...schema, properties: Object.fromEntries(properties.map(([key, child]) => [key, asObject(child)])) };
+}
+
+/** JSON Schema 2020-12 §4.3.2. */
+function asObject(schema: unknown): unknown {
+  if (schema === true) return {};
+  return schema === false ? { not: {} } : schema;
+}
+
+function wrapped(schema: unknown): JsonObject {
+  return { type: 'object', properties: { result: withMovedRefs(asObject(schema)) }, required: ['result'] };
+}
+
+/** A reference from the root of the document now begins at `result`. */
+function withMovedRefs(schema: unknown): unknown {
+  // References resolve against `$id`, wherever the schema stands.
+  if (isJsonObject(schema) && typeof schema.$id === 'string') return schema;
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) =>
+      key === '$ref' && typeof value === 'string' && (value === '#' || value.startsWith('#/'))
+        ? `#/properties/result${value.slice(1)}`
+        : value,
+    ),
+  );
+}

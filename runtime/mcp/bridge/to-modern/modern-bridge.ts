@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { ask, NoAnswer, type Answer } from '#runtime/mcp/backends/ask';
+import type { Backend, BackendCall, CallerSession, RunningCall } from '#runtime/mcp/backends/backend';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import { modernHeaders } from '#runtime/mcp/backends/probe';
+import { decodeRequest, isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { LATEST_LEGACY_REVISION } from '../../era.ts';
+import type { Bridge } from '../bridged-backend.ts';
+import { omit } from '../omit.ts';
+import { BridgedCall, type BridgeParts } from './bridged-call.ts';
+import { callerMembers } from './caller-meta.ts';
+import { LegacyTools } from './legacy-tools.ts';
+import { ListenStream } from './listen-stream.ts';
+import { readLegacy } from './modern-body.ts';
+import { Questions } from './questions.ts';
+
+/** Session ids that exist in the gateway alone. Every replica accepts them. */
+const PREFIX = 'bridged-';
+/** Capabilities of a modern server that legacy clients do not get. */
+const NOT_BRIDGED: ReadonlySet<string> = new Set(['extensions']);
+const MAX_PAGES = 100;
+const NOTHING: RunningCall = { isHeld: false, abort: () => undefined };
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+
+/**
+ * A legacy server in front of a modern backend. Its sessions hold nothing: the client's declarations, log level and subscriptions come with
+ * each call.
+ */
+export class ModernBridge implements Bridge {
+  readonly #parts: BridgeParts;
+  readonly #streams = new Map<CallerSession, ListenStream>();
+
+  constructor(backend: Backend) {
+    this.#parts = { backend, tools: new LegacyTools(), questions: new Questions() };
+  }
+
+  send(call: BackendCall): RunningCall {
+    if (call.method !== 'initialize' && !hasBridgedSession(call)) return this.#refuse(call);
+    if (call.verb === 'GET') return this.#listen(call);
+    if (call.verb === 'DELETE') return later(() => call.sink.accepted());
+    if (call.idText === undefined || !call.body) return this.#take(call);
+    if (call.method === 'initialize') return this.#initialize(call);
+    if (call.method === 'logging/setLevel') return later(() => answer(call, '"result":{}'));
+    if (call.method === 'resources/subscribe' || call.method === 'resources/unsubscribe') return this.#subscribe(call);
+    return this.#relay(call, call.body);
+  }
+
+  retire(): void {
+    for (const stream of this.#streams.values()) stream.abort();
+  }
+
+  close(): void {
+    this.retire();
+  }
+
+  /** A native session of this backend, from before it changed its revision. */
+  #refuse(call: BackendCall): RunningCall {
+    return later(() => call.sink.fail(callFailure(this.#parts.backend.name, 'session_lost', false)));
+  }
+
+  /** Only answers to questions have an effect: the modern era has no notifications from clients. */
+  #take(call: BackendCall): RunningCall {
+    const message = decodeRequest(call.body ?? Buffer.alloc(0));
+    return later(() => {
+      if (message.kind !== 'response') {
+        call.sink.accepted();
+        return;
+      }
+      const { result } = message.spans;
+      const isTaken = this.#parts.questions.answer(
+        message.idText,
+        result && call.body?.toString('utf8', result.start, result.end),
+      );
+      if (isTaken) call.sink.accepted();
+      else call.sink.fail(callFailure(this.#parts.backend.name, 'session_lost', false));
+    });
+  }
+
+  #initialize(call: BackendCall): RunningCall {
+    const { backend } = this.#parts;
+    const { identity, session, deadline, sink } = call;
+    const method = 'server/discover';
+    const paramsText = `{"_meta":{${callerMembers(session, false)}}}`;
+    const asked = ask(backend, {
+      identity,
+      era: 'modern',
+      method,
+      paramsText,
+      headers: modernHeaders(method),
+      deadline,
+    });
+    asked.then(
+      ({ result }) => {
+        if (!result) sink.fail(callFailure(backend.name, 'protocol', true));
+        else answer(call, `"result":${JSON.stringify(initialized(backend.name, result))}`, PREFIX + randomUUID());
+      },
+      (error: unknown) => {
+        sink.fail(error instanceof NoAnswer ? error.failure : callFailure(backend.name, 'protocol', true, error));
+      },
+    );
+    return NOTHING;
+  }
+
+  #listen(call: BackendCall): RunningCall {
+    const { session } = call;
+    const stream = new ListenStream(this.#parts.backend, call, (ended) => {
+      if (session && this.#streams.get(session) === ended) this.#streams.delete(session);
+    });
+    if (session) this.#streams.set(session, stream);
+    return stream;
+  }
+
+  /** The session notes its subscriptions before it asks the backend, and again when the backend refuses. */
+  #subscribe(call: BackendCall): RunningCall {
+    const { backend } = this.#parts;
+    const { session, body } = call;
+    if (backend.health.capabilities?.subscribe !== true)
+      return later(() => answer(call, `"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`));
+    const stream = session && this.#streams.get(session);
+    const uri = body && readLegacy(body).message.params?.uri;
+    // Without a stream no event could reach the client. The next stream begins with these subscriptions.
+    if (!stream || typeof uri !== 'string') return later(() => answer(call, '"result":{}'));
+    void stream.renew().then((acknowledged) => {
+      const isSubscribed = call.method === 'resources/unsubscribe' || acknowledged?.has(uri) === true;
+      const error = {
+        code: INVALID_PARAMS,
+        message: 'The server does not let this resource be watched',
+        data: { uri },
+      };
+      answer(call, isSubscribed ? '"result":{}' : `"error":${JSON.stringify(error)}`);
+    });
+    return NOTHING;
+  }
+
+  #relay(call: BackendCall, body: Buffer): RunningCall {
+    const legacy = readLegacy(body);
+    const running = new BridgedCall(this.#parts, call, legacy);
+    const name = legacy.message.params?.name;
+    if (call.method !== 'tools/call' || typeof name !== 'string' || this.#parts.tools.has(name)) running.send();
+    else void this.#learnTools(call, name).then(() => running.send());
+    return running;
+  }
+
+  /** The headers of a call come from the tool's schema, and this process may have no list yet. */
+  async #learnTools(call: BackendCall, wanted: string): Promise<void> {
+    const { tools } = this.#parts;
+    let cursor: unknown;
+    try {
+      for (let page = 0; page < MAX_PAGES && !tools.has(wanted) && cursor !== ''; page++) {
+        const { result = {} } = await this.#askTools(call, cursor);
+        tools.learn(result);
+        cursor = typeof result.nextCursor === 'string' ? result.nextCursor : '';
+      }
+    } catch (error) {
+      // The call itself reports why the backend fails.
+      if (!(error instanceof NoAnswer)) throw error;
+    }
+    tools.assume(wanted);
+  }
+
+  #askTools({ identity, session, deadline }: BackendCall, cursor: unknown): Promise<Answer> {
+    const method = 'tools/list';
+    const at = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)},`;
+    const paramsText = `{${at}"_meta":{${callerMembers(session, false)}}}`;
+    const headers = modernHeaders(method);
+    return ask(this.#parts.backend, { identity, era: 'modern', method, paramsText, headers, deadline });
+  }
+}
+
+function hasBridgedSession({ headers }: BackendCall): boolean {
+  const at = headers.indexOf('mcp-session-id');
+  return at >= 0 && headers[at + 1]?.startsWith(PREFIX) === true;
+}
+
+/** What a legacy server says of itself. Extensions are not bridged. */
+function initialized(name: string, { capabilities, instructions }: JsonObject): JsonObject {
+  const own = omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED);
+  return {
+    protocolVersion: LATEST_LEGACY_REVISION,
+    capabilities: own,
+    serverInfo: { name, version: '' },
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** `outcome`: JSON text of the member `result` or `error`. */
+function answer({ idText, sink }: BackendCall, outcome: string, sessionId?: string): void {
+  const kind = outcome.startsWith('"error"') ? 'error' : 'result';
+  sink.json(200, Buffer.from(`{"jsonrpc":"2.0","id":${idText ?? 'null'},${outcome}}`), kind, sessionId);
+}
+
+/** Runs after `send` returned, as with every other backend. */
+function later(act: () => void): RunningCall {
+  const timer = setImmediate(act);
+  return { isHeld: false, abort: () => clearImmediate(timer) };
+}
