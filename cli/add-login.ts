@@ -6,8 +6,8 @@ import { openBrowser } from './oauth/open-browser.ts';
 import { runningStatus } from './running-status.ts';
 import { serversOf, type ServerSummary } from './summarise-status.ts';
 
-const HELP = `For MCPServers with remoteAuth: the login is done once, by who runs this, and serves everybody who may call the server.
-vmcp status says who waits for one.`;
+const HELP = `For MCPServers with remoteAuth: you log in once, and every caller of the server uses this login.
+vmcp status lists the servers that wait for a login.`;
 
 export function addLogin({ program, deps, stop, finish }: Parts): void {
   program
@@ -78,7 +78,7 @@ async function login(
   const deadline = Date.now() + timeout;
   while (backendsOf(context).get(backend)?.loginUrl !== null) {
     if (stop.aborted || Date.now() > deadline) {
-      throw new CliError(EXIT_CODES.failed, `nobody logged in at ${backend} in time: try again`);
+      throw new CliError(EXIT_CODES.failed, `the login at ${backend} did not complete in time: try again`);
     }
     await sleep(LOOK_EVERY);
   }

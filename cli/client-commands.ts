@@ -9,7 +9,7 @@ import type { TryOptions } from './try/try.ts';
 const DOCTOR_HELP = `
 Replays what MCP clients demand: the challenge, the metadata in the order in which they are looked for, identifiers compared byte
 for byte, keys, registration, authorization requests, forgotten clients, probes, foreign Host and Origin. Ends with 1 when a check
-failed. It changes nothing, unless --register is given: what is registered cannot be removed.`;
+failed. It changes nothing, unless --register is given: a registered client cannot be removed.`;
 
 const urlArgument = (): Argument =>
   new Argument('[url]', 'endpoint; default that of a server that runs here, or in the cluster that is named');
@@ -86,7 +86,10 @@ function addDoctor({ program, deps, finish }: Parts): void {
     .addArgument(urlArgument())
     .addOption(serverOption())
     .option('--register', 'also register clients, which cannot be undone, and try the authorization endpoint', false)
-    .option('--token-file <file>', 'file with an access token, for what is behind the login; - for standard input')
+    .option(
+      '--token-file <file>',
+      'file with an access token, to check the endpoint as a logged-in user; - for standard input',
+    )
     .addOption(output('table', 'json'));
   addPlace(command)
     .addHelpText('after', DOCTOR_HELP)

@@ -9,7 +9,7 @@ export const yesOption = (): Option => new Option('-y, --yes', 'do it without as
 export async function confirm(what: string, { yes }: { yes: boolean }, context: Context): Promise<void> {
   if (yes) return;
   if (!isAnswered(context))
-    throw new CliError(EXIT_CODES.usage, `${what}: this cannot be undone, and nobody is here to ask: write --yes`);
+    throw new CliError(EXIT_CODES.usage, `${what}: this cannot be undone and needs a confirmation: write --yes`);
   const answer = await askPerson(`${what}? [y/N] `, context);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(EXIT_CODES.failed, 'nothing was changed');
 }

@@ -71,7 +71,7 @@ function addRunning({ program, deps, stop, finish }: Parts): void {
 function addReading({ program, deps, finish }: Parts): void {
   const command = program
     .command('validate')
-    .description('say what is wrong in manifests, with file and line')
+    .description('check manifests, and report errors with file and line')
     .addArgument(manifestsArgument())
     .addOption(referencesOption())
     .option('--cluster', 'say what the operator of a cluster would refuse', false)

@@ -177,7 +177,7 @@ async function checkUnknownClient(examined: Examination): Promise<Finding[]> {
   const answer = await tryToAsk(url);
   if (answer instanceof NoAnswer) return [failed(check, answer.message, 'see the log of the authorization server')];
   if (redirectOf(answer)?.href.startsWith(TRIED_REDIRECT) === true) {
-    return [failed(check, 'it redirects to an address that nobody registered', 'show a page instead')];
+    return [failed(check, 'it redirects to an address that is not registered', 'show a page instead')];
   }
   if (answer.status < 400) return [warning(check, `it goes on (${answer.status})`, 'show an error page')];
   if (answer.headers['content-type']?.startsWith('text/html') === true)

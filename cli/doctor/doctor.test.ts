@@ -127,7 +127,7 @@ describe('vmcp doctor at an endpoint that no client can use', () => {
     [
       'a redirect for a client that nobody knows',
       'unknown client at authorize',
-      /nobody registered/,
+      /address that is not registered/,
       (asked) =>
         asked.path === '/oauth/authorize'
           ? { status: 302, headers: { location: `${asked.query.get('redirect_uri') ?? ''}?error=x` } }

@@ -69,7 +69,7 @@ function addCreate({ parts, group }: Adding): void {
 function addEdit({ parts, group }: Adding): void {
   const command = group
     .command('edit')
-    .description('change what is said about a group')
+    .description('change the description of a group')
     .argument('<group>', 'its name')
     .addOption(description().makeOptionMandatory())
     .addHelpText('after', examples(parts.deps, 'vmcp group edit dev --description "Tools for developers"'));

@@ -51,7 +51,7 @@ function listen(server: Server, port: number): Promise<number> {
 /** Uses the port of `preferred` if it is free, else any port. */
 export async function openCallback(preferred?: string): Promise<CallbackReceiver> {
   let arrived: (request: URL, response: ServerResponse) => void = (_url, response) =>
-    answer(response, 404, 'Not found', 'Nobody waits for a login here.');
+    answer(response, 404, 'Not found', 'No login is in progress here.');
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1');
     if (url.pathname === PATH && request.method === 'GET') arrived(url, response);
@@ -65,7 +65,8 @@ export async function openCallback(preferred?: string): Promise<CallbackReceiver
       clearTimeout(late);
       return new Promise((resolve, reject) => {
         late = setTimeout(
-          () => reject(new NotReceived(`nobody logged in within ${Math.round(deadline / 1000)} s: try again`)),
+          () =>
+            reject(new NotReceived(`the login did not complete within ${Math.round(deadline / 1000)} s: try again`)),
           deadline,
         );
         stop.addEventListener('abort', () => reject(new NotReceived('stopped before the login was done')), {

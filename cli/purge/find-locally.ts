@@ -53,7 +53,7 @@ function whyRemaining(
     return isRunning ? `${name} runs here (${at})` : `${name} is still there (${at})`;
   }
   if (!problem) return undefined;
-  return `${shownPath(problem.file)}:${problem.line} cannot be read, so nobody knows whether ${name} is still there`;
+  return `${shownPath(problem.file)}:${problem.line} cannot be read, and it may still name ${name}`;
 }
 
 async function readSecrets(

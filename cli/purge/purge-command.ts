@@ -23,7 +23,7 @@ export function addPurge({ program, deps, stop, finish }: Parts): void {
     .option('--dry-run', 'only say what would be deleted', false)
     .option('--force', 'also of a server that is still there: everybody who uses it begins anew', false)
     .addOption(yesOption())
-    .addOption(new Option('--only <what>', 'only what is at the place of these').choices(CONTENTS))
+    .addOption(new Option('--only <what>', 'only the storage of these').choices(CONTENTS))
     .option('--redis-address <address...>', 'host:port of the Redis; with --sentinel-master those of Sentinels')
     .option('--sentinel-master <name>', 'name of the master as the Sentinels know it')
     .option('--db <number>', 'number of the database', readNumber)

@@ -205,7 +205,7 @@ function checkNeighbours({ config }: Place, neighbours: readonly Neighbour[], { 
       if (its !== prefix) {
         if (its.startsWith(prefix)) longer.push(its);
       } else if (placeText(other.config) === placeText(config)) {
-        const remedy = 'nobody can tell which are whose; delete both servers, and then this';
+        const remedy = 'their keys cannot be told apart; delete both servers, and then this';
         throw new CliError(EXIT_CODES.conflict, `${shown} has its keys under the same prefix ${prefix}: ${remedy}`);
       } else if (!force) {
         const remedy = 'if that is another Redis, say --force';

@@ -31,7 +31,7 @@ function parsed<T>(schema: { safeParse(value: unknown): { data?: T | undefined }
   const { data } = schema.safeParse(value);
   if (data !== undefined) return data;
   const remedy = 'mend it, or say where the keys are with --redis-address';
-  throw new CliError(EXIT_CODES.input, `${field} is not valid, so nobody knows where its keys are: ${remedy}`);
+  throw new CliError(EXIT_CODES.input, `${field} is not valid, so the place of its keys is unknown: ${remedy}`);
 }
 
 /** Returns no places for in-memory storage. `authConfig` is the resource of `authConfigNameOf`. @throws CliError when it is invalid */

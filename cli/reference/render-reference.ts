@@ -22,7 +22,7 @@ Commands that print records take \`-o table|json|yaml\`, lists \`-o name\` too: 
 the records of the [management API](management-api.md), a list as an array; what is told to people goes to standard error. Lists
 take \`--watch\`: on a terminal the table is drawn anew, elsewhere each record is printed when it has changed, in JSON as one
 object a line, \`{"event": "changed" or "gone", "item": …}\`. Progress is shown on a terminal only. What cannot be undone is asked for;
-where nobody can be asked, \`--yes\` is needed.
+without a terminal, \`--yes\` is needed.
 
 ## Exit codes
 

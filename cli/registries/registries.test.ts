@@ -147,7 +147,7 @@ describe('vmcp registry with a registry that requires a login', () => {
     pending = 1_000_000;
     expect(await set('--timeout', '500ms')).toMatchObject({
       code: 3,
-      err: expect.stringContaining('nobody logged in'),
+      err: expect.stringContaining('the login did not complete'),
     });
   });
 });

@@ -93,7 +93,8 @@ async function waitForLogin(
       const found = (await api.call(listRegistries)).body.registries.find(({ name }) => name === DEFAULT);
       if (found?.auth_status === 'authenticated') return found.server_count;
       const late = performance.now() - since > patience;
-      if (late || stop.aborted) throw new CliError(EXIT_CODES.notRunning, 'nobody logged in: set the registry again');
+      if (late || stop.aborted)
+        throw new CliError(EXIT_CODES.notRunning, 'the login did not complete: set the registry again');
       await sleep(LOOK, undefined, { signal: stop }).catch(() => undefined);
     }
   });

@@ -71,7 +71,7 @@ function notGiven(missing: readonly Wanted[], options: typeof VARIABLES): CliErr
   });
   return new CliError(
     EXIT_CODES.usage,
-    `it needs values that were not given, and nobody is here to ask; write them${options === VARIABLES ? ', or without = to take them from the environment' : ''}:\n${lines.join('\n')}`,
+    `it needs values that were not given; write them${options === VARIABLES ? ', or without = to take them from the environment' : ''}:\n${lines.join('\n')}`,
   );
 }
 

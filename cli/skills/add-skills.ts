@@ -91,7 +91,7 @@ function addInstall({ parts, group }: Adding): void {
     .option('--client <client...>', 'clients that are to read it; default those that are registered')
     .option('-g, --group <group>', 'group that it belongs to')
     .option('--allow-private-ip', 'it may come from a private address, and there by plain http', false)
-    .option('--force', 'replace what is there, also what was changed by hand', false)
+    .option('--force', 'replace existing files, also those changed by hand', false)
     .addOption(output('table', 'json', 'yaml'))
     .addHelpText(
       'after',
@@ -142,7 +142,7 @@ function addRemove({ parts, group }: Adding): void {
 function addValidate({ parts, group }: Adding): void {
   const command = group
     .command('validate')
-    .description('say what is right and wrong with a skill; nothing is installed')
+    .description('check a skill without installing it')
     .argument('<folder>', 'its folder, or an archive of it')
     .addOption(output('table', 'json', 'yaml'))
     .addHelpText('after', examples(parts.deps, 'vmcp skill validate ./skills/code-review'));

@@ -8,7 +8,7 @@ const SPECIAL = /[*?[\]\\]/g;
 const messageOf = (problem: unknown): string =>
   typeof problem === 'object' && problem !== null && 'message' in problem
     ? String(problem.message)
-    : 'nobody knows why';
+    : 'the cause is unknown';
 
 /** `word` is the first word of the answer, e.g. NOPERM; undefined without an answer. The message holds no value. */
 export class RedisFailure extends Error {

@@ -68,7 +68,7 @@ function userIn(values: z.infer<typeof Known> | undefined, text: string): Pick<I
   const names = values ? [values.subject, values.login, values.email, values.name] : [];
   const user = names.find((name) => typeof name === 'string');
   if (typeof user === 'string') return { user };
-  return { text: names.includes(null) ? 'nobody: no token that names one' : text };
+  return { text: names.includes(null) ? 'no user: no token names one' : text };
 }
 
 const WIDTH = 72;

@@ -10,7 +10,7 @@ export function addLogs({ program, deps, stop, finish }: Parts): void {
     .command('logs')
     .description('print the logs of a workload, of an endpoint, or of all that vmcp runs here')
     .argument('[workload]', 'name of a workload or of a VirtualMCPServer, or "vmcp" for vmcp itself; default all')
-    .option('-f, --follow', 'go on with what is appended', false)
+    .option('-f, --follow', 'follow lines that are appended', false)
     .option('--lines <number>', 'how many lines of each at first', readCount, 100)
     .addHelpText('after', '\nIn a cluster only workloads have logs here, one at a time; those of others kubectl shows.')
     .addHelpText(

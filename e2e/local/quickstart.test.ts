@@ -199,7 +199,7 @@ describe('vmcp try', () => {
     const quick = ['try', '--timeout', '500ms'];
     const without = await place.run([...quick, '--no-browser']);
     expect([without.code, without.stdout]).toEqual([5, '']);
-    expect(without.stderr).toMatch(/\/oauth\/authorize\?.*\nvmcp: nobody logged in/s);
+    expect(without.stderr).toMatch(/\/oauth\/authorize\?.*\nvmcp: the login did not complete/s);
     const broken = await place.run(quick, { BROWSER: '/nonexistent' });
     expect(broken.stderr).toContain('open it yourself');
   });

@@ -135,7 +135,7 @@ const NewSkill = z
       .describe(
         'Private addresses may be called, and these by plain HTTP; of what the skill needs those of its own host.',
       ),
-    force: z.boolean().default(false).describe('Replace what is there, also what was changed by hand.'),
+    force: z.boolean().default(false).describe('Replace existing files, also those changed by hand.'),
   })
   .refine(({ name, archive }) => (name === undefined) !== (archive === undefined), chooseOne('name', 'archive'))
   .refine(({ archive, version }) => archive === undefined || version === undefined, {
@@ -222,7 +222,7 @@ export const validateSkillOperation = operation({
   id: 'validateSkill',
   method: 'POST',
   path: '/skills/validate',
-  summary: 'Say what is right and wrong with a skill; nothing is installed',
+  summary: 'Check a skill without installing it',
   params: NoParams,
   query: NoQuery,
   body: z
