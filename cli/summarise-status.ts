@@ -1,6 +1,6 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
 import type { LocalStatus, Listen } from '#local/local-status-file';
-import { PER_USER } from '#operator/plan/summarise-backends';
+import { isPerUser } from '#operator/plan/summarise-backends';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
@@ -118,7 +118,7 @@ export function progressOf(server: ServerSummary): Progress {
   if (phase === 'Pending' || backends.some((backend) => backend.phase === 'Unknown')) return 'starting';
   if (backends.some((backend) => backend.phase === 'Unavailable')) return 'partly';
   const counted = backends.every(
-    (backend) => backend.phase !== 'Ready' || backend.tools !== null || PER_USER.includes(backend.auth),
+    (backend) => backend.phase !== 'Ready' || backend.tools !== null || isPerUser(backend.auth),
   );
   if (!counted) return 'uncounted';
   return leftOut(server).length > 0 ? 'incomplete' : 'serving';
@@ -152,7 +152,7 @@ function providerRows({ redirectUris }: ServerSummary): string[] {
 
 /** The total excludes tools that a backend lists per user. */
 function describeTools(count: number, { backends }: ServerSummary): string {
-  const perUser = backends.filter(({ auth }) => PER_USER.includes(auth)).map(({ name }) => name);
+  const perUser = backends.filter(({ auth }) => isPerUser(auth)).map(({ name }) => name);
   return perUser.length === 0
     ? `${count} tools`
     : `${count} tools for everybody, more by user of ${perUser.join(', ')}`;

@@ -1,6 +1,7 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { LONGEST_LOGIN_DAYS } from '#crds/parts/defaults';
 import type { GeneratedSecret } from '#operator/snapshot';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
@@ -52,8 +53,8 @@ export function dropGeneratedSecrets(state: StateFolder, namespace: string, serv
 }
 
 const DAY = 24 * 3600 * 1000;
-/** No login lives longer than 30 days, so an older file is of no use. */
-const LOGINS_END = 31 * DAY;
+/** All logins in an older file have ended. */
+const LOGINS_END = (LONGEST_LOGIN_DAYS + 1) * DAY;
 /** A remote login may stay valid without ever being renewed. */
 const REMOTE_LOGINS_END = 400 * DAY;
 const REMOTE_LOGIN = 'remote.sqlite';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { proxyOf } from '#lib/connections/proxy';
-import { cpuTimeOfProcess, giveBackWhenIdle } from '#crds/parts/give-back-memory';
+import { cpuTimeOfProcess, giveBackWhenIdle } from '#lib/memory/give-back-memory';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';
 import { startRuntime } from '#runtime/process';

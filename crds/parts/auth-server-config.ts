@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationBetween } from './bounded-duration.ts';
 import { listByKey } from './collections.ts';
-import { DEFAULTS } from './defaults.ts';
+import { DEFAULTS, LONGEST_LOGIN_DAYS } from './defaults.ts';
 import { secureUrl, urlIsSecure } from './oidc-config.ts';
 import { DnsLabel, AddedHeaderName, HostPattern, HttpUrl, IdentifierUrl, Scopes, text } from './primitives.ts';
 import { SecretKeyRef } from './references.ts';
@@ -35,9 +35,11 @@ const keys = {
       accessTokenLifespan: durationBetween('1m', '24h')
         .default(DEFAULTS.accessTokenLifespan)
         .describe('Lifetime of access tokens.'),
-      refreshTokenLifespan: durationBetween('1h', '30d')
+      refreshTokenLifespan: durationBetween('1h', `${LONGEST_LOGIN_DAYS}d`)
         .default(DEFAULTS.refreshTokenLifespan)
-        .describe('Lifetime of refresh tokens; slides with use. A login ends after 30 d whatever happens.'),
+        .describe(
+          `Lifetime of refresh tokens; slides with use. A login ends after ${LONGEST_LOGIN_DAYS} d whatever happens.`,
+        ),
       authCodeLifespan: durationBetween('30s', '10m')
         .default(DEFAULTS.authCodeLifespan)
         .describe('Lifetime of authorization codes.'),

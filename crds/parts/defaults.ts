@@ -38,6 +38,9 @@ export const DEFAULTS = {
   redisWriteTimeout: '3s',
 } as const;
 
+/** Days after which every login ends, however often its tokens are renewed. */
+export const LONGEST_LOGIN_DAYS = 30;
+
 export const KUBERNETES_AUDIENCE = 'toolhive';
 /** Issuer of service account tokens if the cluster's own issuer is unknown. */
 export const KUBERNETES_ISSUER = 'https://kubernetes.default.svc';

@@ -2,11 +2,15 @@ import type { z } from 'zod';
 import { celHas, celString, type Rule, valueAt, withRules } from './rule.ts';
 
 /** The block that belongs to a value of `type`; `none`: no block; `optional`: may be omitted, as all its fields have defaults. */
-type Blocks = Record<string, { block: string; optional?: true } | 'none'>;
+type Block = { block: string; optional?: true } | 'none';
+type Blocks = Record<string, Block>;
 
 /** Returns a flat union: only the block of the `type` is allowed, and required unless optional. Gives the refinement and the CEL rules. */
-export function oneBlockPerType<S extends z.ZodType>(schema: S, blocks: Blocks): S {
-  const names = new Set(Object.values(blocks).flatMap((entry) => (entry === 'none' ? [] : [entry.block])));
+export function oneBlockPerType<S extends z.ZodType<{ type: string }>>(
+  schema: S,
+  blocks: Record<z.infer<S>['type'], Block>,
+): S {
+  const names = new Set(Object.values<Block>(blocks).flatMap((entry) => (entry === 'none' ? [] : [entry.block])));
   return withRules(schema, ...[...names].flatMap((block) => [foreign(block, blocks), missing(block, blocks)].flat()));
 }
 

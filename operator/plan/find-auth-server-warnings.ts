@@ -10,11 +10,19 @@ type BackendDocument = RunConfigDocument['backends'][number];
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 
 /** Strategies with which all callers share one identity. */
-const SHARED = new Set<string | undefined>(['header_injection', 'bearer_token', 'remote_auth']);
+const SHARED = {
+  header_injection: true,
+  bearer_token: true,
+  remote_auth: true,
+  aws_sts: false,
+  token_exchange: false,
+  unauthenticated: false,
+  upstream_inject: false,
+} satisfies Record<NonNullable<BackendDocument['auth']>['type'], boolean>;
 
 function hasSharedCredential(backend: BackendDocument): boolean {
   const { auth } = backend;
-  if (SHARED.has(auth?.type)) return true;
+  if (auth && SHARED[auth.type]) return true;
   if (auth?.type === 'aws_sts' && auth.fallback_role_arn !== undefined) return true;
   const files = backend.transport === 'stdio' ? backend.env_files : backend.header_forward?.add_header_files;
   return Object.keys(files ?? {}).length > 0;

@@ -8,6 +8,7 @@ import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendPlaces } from './field-of-document.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import type { AuthType } from './finding.ts';
 import { problemInOwnFields } from './name-own-fields.ts';
 import { placeOf, reachBackend } from './reach-backend.ts';
 import { renderKubernetesIssuer } from './render-issuer.ts';
@@ -23,7 +24,7 @@ type Webhook = NonNullable<NonNullable<BackendSpec['webhooks']>['validating']>[n
 interface RenderedBackend {
   entry: BackendDocument;
   url: string;
-  authType: string;
+  authType: AuthType;
 }
 
 /** Renders a webhook for the run configuration. `place` names the MCPServer in messages. @throws Waiting */

@@ -5,6 +5,7 @@ import { Stalled, Waiting } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import type { AuthType } from './finding.ts';
 import { ownValue } from './own-value.ts';
 import { readSpec } from './read-resource.ts';
 import type { Reach } from './reach-backend.ts';
@@ -13,7 +14,7 @@ import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
 
 export interface ResolvedAuth {
   /** Type of the MCPExternalAuthConfig, for users; `unauthenticated` if there is none. */
-  authType: string;
+  authType: AuthType;
   auth: AuthDocument;
   place: string;
 }

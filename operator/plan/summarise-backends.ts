@@ -1,7 +1,7 @@
 import { BackendSummary, type BackendPhase, type Status } from '#crds/kinds/status';
 import type { Manifest, ObservedDeployment, ObservedRuntime } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
-import type { BackendFinding, Finding } from './finding.ts';
+import type { AuthType, BackendFinding, Finding } from './finding.ts';
 import { servedBefore } from './summarise-workload.ts';
 
 /** Backends that a condition lists, because its message has a length limit. */
@@ -82,7 +82,18 @@ export function backendFinding(backends: BackendFinding[]): Finding {
 }
 
 /** Strategies with the caller's credentials: no list is possible before a user's call. */
-export const PER_USER = ['tokenExchange', 'upstreamInject', 'awsSts'];
+const PER_USER: Readonly<Record<string, boolean>> = {
+  awsSts: true,
+  tokenExchange: true,
+  upstreamInject: true,
+  bearerToken: false,
+  embeddedAuthServer: false,
+  headerInjection: false,
+  remoteAuth: false,
+  unauthenticated: false,
+} satisfies Record<AuthType, boolean>;
+
+export const isPerUser = (authType = ''): boolean => PER_USER[authType] === true;
 
 /** Milliseconds for the first list of a backend, from the first observation of its phase. */
 const FIRST_LIST = 10_000;
@@ -100,7 +111,7 @@ const isListed = (backend: BackendSummary): boolean =>
   backend.phase === 'Suspended' ||
   backend.tools !== undefined ||
   backend.loginUrl !== undefined ||
-  (!isAway(backend) && PER_USER.includes(backend.authType ?? ''));
+  (!isAway(backend) && isPerUser(backend.authType));
 
 function deadlineOf(backend: BackendSummary, deployments: Readonly<Record<string, ObservedDeployment>>): number {
   const pods = deployments[backendChild(backend.name)];

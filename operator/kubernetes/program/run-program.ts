@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import winston from 'winston';
 import { z } from 'zod';
-import { cpuTimeOfProcess, giveBackWhenIdle } from '#crds/parts/give-back-memory';
+import { cpuTimeOfProcess, giveBackWhenIdle } from '#lib/memory/give-back-memory';
 import type { Log } from '#lib/log/log';
 import type { Print, SharedFlags } from './shared-flags.ts';
 

@@ -1,3 +1,4 @@
+import { LONGEST_LOGIN_DAYS } from '#crds/parts/defaults';
 import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
@@ -11,7 +12,7 @@ import { readGrant, refuseGrant } from './refuse-grant.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** Maximum duration of a login in milliseconds. */
-const LONGEST_LOGIN = 30 * 86_400_000;
+const LONGEST_LOGIN = LONGEST_LOGIN_DAYS * 86_400_000;
 
 /** At most once (RFC 6749 §4.1.3). The code stays valid until client, redirect URI, PKCE and resource match. @throws OAuthError */
 export async function redeemCode(
