@@ -176,10 +176,11 @@ function orAbandon<T>(make: () => T, traces: { abandon(): void }): T {
 const BACKEND_CODE = 'backend_';
 
 function countRequest(metrics: Metrics, requestRecord: RequestRecord, duration: number): void {
-  const { method, req, outcome, status, backend, code } = requestRecord;
+  const { method, req, outcome, status, backend, bridge, code } = requestRecord;
   metrics.requestDone(method ?? req.method ?? 'other', outcome, status, duration);
   if (backend === undefined) return;
   metrics.backendDone(backend, outcome, status, duration);
+  if (bridge !== undefined) metrics.count('vmcp_backend_bridged_requests_total', backend, bridge);
   if (code?.startsWith(BACKEND_CODE))
     metrics.count('vmcp_backend_failures_total', backend, code.slice(BACKEND_CODE.length));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Era } from '#runtime/mcp/era';
+import type { BridgeName, Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
 import type { Limit } from '#runtime/rate-limits/limit';
 import type { Entry } from '#runtime/in-flight';
@@ -45,6 +45,8 @@ export class RequestRecord implements Entry {
   target: string | undefined;
   backend: string | undefined;
   session: string | undefined;
+  /** The bridge that translates the call. Undefined: the backend speaks the client's era, or no backend is called. */
+  bridge: BridgeName | undefined;
   clientName: string | undefined;
   clientVersion: string | undefined;
   decision: Decision | undefined;

@@ -46,6 +46,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       tools: services.catalogues.toolCount(),
       backends: services.backends.all.map((backend) => backendSnapshot(backend, sources)),
       sessions: services.sessions.size,
+      sessions_by_revision: sessionsByRevision(services),
       streams: openStreams(services),
       buffered: bufferedIn(services),
       uptime_seconds: Math.round((now() - startedAt) / 1000),
@@ -73,6 +74,12 @@ export function openStreams({ sessions }: Services): number {
   let open = 0;
   for (const session of sessions.all()) if (session.stream !== undefined) open++;
   return open;
+}
+
+function sessionsByRevision({ sessions }: Services): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { profile } of sessions.all()) counts[profile.revision] = (counts[profile.revision] ?? 0) + 1;
+  return counts;
 }
 
 export function bufferedIn({ bufferedBytes: { used, limit, waiting } }: Services): StatusSnapshot['buffered'] {

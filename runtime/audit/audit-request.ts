@@ -59,6 +59,7 @@ export function auditRequest(
       duration_ms: durationMs,
       transport: requestRecord.transport,
       revision: requestRecord.revision,
+      bridge: requestRecord.bridge,
       session: requestRecord.session,
       trace_id: requestRecord.traceId,
     },

@@ -1,4 +1,5 @@
 import type { AuditEventType } from '#crds/parts/audit';
+import type { BridgeName } from '#runtime/mcp/era';
 
 export type AuditOutcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
@@ -27,6 +28,8 @@ export interface AuditEvent {
     readonly duration_ms?: number;
     readonly transport?: string | undefined;
     readonly revision?: string | undefined;
+    /** The bridge that translated the call. */
+    readonly bridge?: BridgeName | undefined;
     readonly session?: string | undefined;
     readonly trace_id?: string | undefined;
   };

@@ -55,6 +55,7 @@ function metadataOf({ metadata: of }: AuditEvent, quote: Quote): string {
   if (of.duration_ms !== undefined) text += `,"duration_ms":${Math.round(of.duration_ms * 1000) / 1000}`;
   if (of.transport !== undefined) text += `,"transport":${quote(of.transport)}`;
   if (of.revision !== undefined) text += `,"revision":${quote(of.revision)}`;
+  if (of.bridge !== undefined) text += `,"bridge":"${of.bridge}"`;
   if (of.session !== undefined) text += `,"session":${quote(of.session)}`;
   if (of.trace_id !== undefined) text += `,"trace_id":${quote(of.trace_id)}`;
   return text.slice(1);

@@ -34,6 +34,7 @@ const snapshot: StatusSnapshot = {
     },
   ],
   sessions: 1,
+  sessions_by_revision: { '2025-11-25': 1 },
   buffered: { bytes: 0, limit_bytes: 1, waiting: 0 },
   streams: 0,
   uptime_seconds: 12,

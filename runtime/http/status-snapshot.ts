@@ -24,6 +24,8 @@ export type StatusSnapshot = Omit<RuntimeStatus, 'backends' | 'config_digest' | 
   readonly draining: boolean;
   readonly backends: readonly BackendSnapshot[];
   readonly sessions: number;
+  /** Open sessions by the revision of their clients. Clients of 2026-07-28 have no sessions. */
+  readonly sessions_by_revision: Readonly<Record<string, number>>;
   readonly streams: number;
   readonly buffered: { readonly bytes: number; readonly limit_bytes: number; readonly waiting: number };
   readonly uptime_seconds: number;

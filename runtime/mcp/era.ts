@@ -4,6 +4,9 @@
  */
 export type Era = 'legacy' | 'modern';
 
+/** Name of a bridge in audit lines, metrics and traces: the era of the client, then that of the backend. */
+export type BridgeName = 'legacy-to-modern' | 'modern-to-legacy';
+
 export const MODERN_REVISION = '2026-07-28';
 
 /** Newest first. A client that requests an unknown revision gets the first one. */

@@ -51,6 +51,10 @@ const COUNTED = {
     ['endpoint', 'status'],
     'Answers of the authorization server, by path (/oauth/token …) and class of the status.',
   ],
+  vmcp_backend_bridged_requests_total: [
+    ['backend', 'bridge'],
+    'Requests that a bridge translated: the era of the client, then that of the backend.',
+  ],
   vmcp_token_exchanges_total: [['backend', 'outcome'], 'Token exchanges, and calls that needed none.'],
   vmcp_webhook_requests_total: [['webhook', 'outcome'], 'Webhook requests: allowed, denied, failed.'],
   vmcp_rate_limited_total: [

@@ -1,5 +1,5 @@
 import type { ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
-import type { Era } from '../era.ts';
+import type { BridgeName, Era } from '../era.ts';
 
 export type BackendPhase = 'ready' | 'degraded' | 'unavailable' | 'unknown';
 
@@ -34,6 +34,12 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
     lastProbe: undefined,
     lastTransition: wallClock(),
   };
+}
+
+/** Returns the bridge for calls of an era. Undefined: the backend speaks it, or was not asked yet. */
+export function bridgeFor({ eras }: BackendHealth, era: Era): BridgeName | undefined {
+  if (eras?.has(era) ?? true) return undefined;
+  return era === 'legacy' ? 'legacy-to-modern' : 'modern-to-legacy';
 }
 
 export function isAway({ phase }: BackendHealth): boolean {

@@ -5,7 +5,7 @@ import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
 import type { Backend, BackendCall, RunningCall } from '../backends/backend.ts';
 import type { Breaker } from '../backends/breaker.ts';
-import type { BackendHealth } from '../backends/health.ts';
+import { bridgeFor, type BackendHealth } from '../backends/health.ts';
 
 /** Sends calls of one era to a backend of the other one, and translates their answers. */
 export interface Bridge {
@@ -68,7 +68,7 @@ export class BridgedBackend implements Backend {
   send(call: BackendCall): RunningCall {
     const { era, isProbe } = call;
     // Before the first probe the backend may speak either era. A probe asks for what it speaks.
-    if (isProbe === true || (this.health.eras?.has(era) ?? true)) return this.#own.send(call);
+    if (isProbe === true || bridgeFor(this.health, era) === undefined) return this.#own.send(call);
     return (this.#bridges[era] ??= this.#makers[era](this.#own)).send(call);
   }
 

@@ -7,6 +7,7 @@ import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.ts';
+import { bridgeFor } from '../backends/health.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { dropBackendSession, ensureBackendSession, backendSessionHeaders } from '../sessions/open-backend-session.ts';
 import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
@@ -195,6 +196,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     const { backend, body, idempotent } = this.#call;
     if (backend.losesState) services.sessions.noteState(this.#request.session, backend.name);
     if (services.sessions.isShared) tellProgressToken(this.#request, backend.name);
+    requestRecord.bridge = bridgeFor(backend.health, 'legacy');
     const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,

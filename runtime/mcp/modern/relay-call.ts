@@ -10,6 +10,7 @@ import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.ts';
 import type { TraceStep } from '#runtime/request-record';
+import { bridgeFor } from '../backends/health.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { ModernRequest } from './modern-request.ts';
@@ -62,6 +63,7 @@ class ModernRelay implements AnswerSink {
       return;
     }
     const { backend, body, idempotent } = this.#call;
+    requestRecord.bridge = bridgeFor(backend.health, 'modern');
     const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,

@@ -21,7 +21,7 @@ export function nameOf({ method, req, target, backend }: RequestRecord): string 
 
 /** Returns the attributes of a request. They contain no argument, resource URI, token or error text. */
 export function describeRequest(requestRecord: RequestRecord, useLegacy: boolean): Attributes {
-  const { req, status, revision, session, backend, outcome, code } = requestRecord;
+  const { req, status, revision, session, backend, bridge, outcome, code } = requestRecord;
   const all: Attributes = {
     'http.request.method': req.method ?? '_OTHER',
     'http.response.status_code': status,
@@ -31,6 +31,7 @@ export function describeRequest(requestRecord: RequestRecord, useLegacy: boolean
     'mcp.protocol.version': revision,
     'mcp.session.id': session,
     'vmcp.backend': backend,
+    'vmcp.bridge': bridge,
     'vmcp.outcome': outcome,
     'error.type': outcome === 'success' ? undefined : (code ?? (outcome === 'tool_error' ? outcome : String(status))),
     ...describeTarget(requestRecord),
