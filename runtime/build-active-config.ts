@@ -22,7 +22,7 @@ export interface ActiveConfig {
 
 export interface MakingDeps extends Pick<
   BuildDeps,
-  'exchanged' | 'deadlines' | 'bufferedBytes' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
+  'exchanged' | 'deadlines' | 'bufferedBytes' | 'parkedCalls' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
 > {
   readonly options: GatewayOptions;
 }

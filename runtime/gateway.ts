@@ -16,6 +16,7 @@ import { buildActiveConfig, closeActiveConfig, type ActiveConfig } from '#runtim
 import { loadServerPolicies, renewAuthenticator, type MakingDeps } from '#runtime/build-active-config';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
+import { ParkedCalls } from '#runtime/mcp/bridge/to-legacy/parked-calls';
 import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
 import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
 import { sessionLimits, type SessionLimits } from '#runtime/mcp/sessions/session-limits';
@@ -34,6 +35,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
   readonly #bufferedBytes: BufferedBytes;
+  readonly #parkedCalls = new ParkedCalls();
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -230,6 +232,7 @@ export class Gateway {
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
       bufferedBytes: this.#bufferedBytes,
+      parkedCalls: this.#parkedCalls,
       listChanged: (backend, method) => this.#notifier.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {

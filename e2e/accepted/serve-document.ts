@@ -16,6 +16,7 @@ import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { loadRunConfig } from '#runtime/load-run-config';
 import { createBackend } from '#runtime/mcp/backends/create-backend';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
+import { ParkedCalls } from '#runtime/mcp/bridge/to-legacy/parked-calls';
 import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { createObserver } from '#runtime/observer';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
@@ -103,6 +104,7 @@ async function serveBackends(config: RunConfig, options: GatewayOptions, userTok
   const exchanged = new ExchangedTokens({ now: Date.now });
   const deps = {
     ...{ ...backendDeps(options), config, exchanged, deadlines, bufferedBytes: new BufferedBytes(1_000_000) },
+    parkedCalls: new ParkedCalls(),
     ...{ now: () => performance.now(), listChanged: ignore, userTokens: userTokens as never },
   };
   try {

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendModern } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
-import { connectNewClient, type ClientOptions } from '../sdk-servers/connect-sdk-client.ts';
+import { closeAll, gatewayTo } from '../relay/gateway-to.ts';
+import type { ClientOptions } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { connectModern } from './connect-modern.ts';
 
 /** Servers of the SDK's 1.x line, which speak only older revisions. */
 let servers: Record<'sse' | 'json' | 'resumable', SdkServer>;
@@ -24,13 +25,7 @@ type Answers = keyof typeof servers;
 
 async function connect(answers: Answers, options: ClientOptions = {}) {
   const { url } = await gatewayTo({ old: servers[answers].url });
-  const client = closing(await connectNewClient(new URL(url), { revision: '2026-07-28', ...options }));
-  const call = async (name: string, args: Record<string, unknown> = {}) => {
-    const { content, ...rest } = await client.callTool({ name: `old_${name}`, arguments: args });
-    return { text: (content as { text: string }[])[0]?.text, ...rest };
-  };
-  const counts = async () => (await call('count')).structuredContent as Record<string, Record<string, number>>;
-  return { url, client, call, counts };
+  return { url, ...(await connectModern(url, options)) };
 }
 
 describe.each(['sse', 'json', 'resumable'] as const)(

@@ -106,6 +106,8 @@ export interface BackendCall {
   readonly idempotent: boolean;
   /** Whether it is a health probe. The circuit breaker and the limit of calls ignore probes. */
   readonly isProbe?: boolean;
+  /** Whether it may be parked. It has a connection of its own, as a client's input takes long. */
+  readonly mayPark?: boolean;
   /**
    * Whether it is a notification or the answer to a backend request. The call queue must not block it, because queued
    * calls may depend on it.
@@ -125,6 +127,8 @@ export interface RunningCall {
    * notifies the server.
    */
   abort(cancelled?: boolean): void;
+  /** A parked call waits for its client, and takes no place of the backend. Absent: it keeps its place. */
+  park?(isParked: boolean): void;
 }
 
 /** An active backend. It has two implementations: streamable HTTP, and channels (processes, event streams). */

@@ -31,6 +31,7 @@ import type { LookUp } from './backend-pods.ts';
 import { BridgedBackend } from '../bridge/bridged-backend.ts';
 import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
 import { ModernBridge } from '../bridge/to-modern/modern-bridge.ts';
+import type { ParkedCalls } from '../bridge/to-legacy/parked-calls.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BufferedBytes } from './buffered-bytes.ts';
@@ -46,6 +47,7 @@ export interface BackendDeps {
   readonly exchanged: ExchangedTokens;
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
+  readonly parkedCalls: ParkedCalls;
   /** Monotonic clock. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
@@ -90,6 +92,8 @@ export async function createBackend(settings: BackendConfig, deps: BackendDeps):
         maxSessions: deps.config.limits.sessions_per_replica,
         version: deps.version,
         now: deps.now,
+        wallClock: deps.wallClock,
+        parkedCalls: deps.parkedCalls,
         listChanged: (method) => deps.listChanged(settings.name, method),
       }),
   });

@@ -63,7 +63,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   readonly #pods: BackendPods | undefined;
   readonly #host: readonly string[];
   readonly #limits: Readonly<Record<Load, number>>;
-  readonly #running: Record<Load, number> = { call: 0, stream: 0, message: 0, probe: 0 };
+  readonly #running: Record<Load, number> = { call: 0, stream: 0, message: 0, probe: 0, parked: 0 };
   readonly #fixedHeaders: () => readonly string[];
   #isRetired = false;
 
@@ -79,6 +79,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
       stream: options.maxStreams,
       message: options.maxStreams,
       probe: Infinity,
+      parked: Infinity,
     };
     this.#fixedHeaders = options.fixedHeaders;
     const connect = { timeout: options.connectTimeout, ...trustAlso(options.ca) };
@@ -133,6 +134,13 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     if (load === undefined) return;
     this.#running[load]--;
     if (load === 'call') this.breaker.record(failure);
+  }
+
+  parked(exchange: HttpExchange, isParked: boolean): void {
+    if (exchange.load !== (isParked ? 'call' : 'parked')) return;
+    this.#running[exchange.load]--;
+    exchange.load = isParked ? 'parked' : 'call';
+    this.#running[exchange.load]++;
   }
 
   renewCredential(exchange: HttpExchange): boolean {
@@ -262,7 +270,8 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const { address = '' } = call;
     if (!needsFresh) {
       // Calls that began before the backend was retired still send messages.
-      const kind = (load === 'stream' || load === 'message') && !this.#isRetired ? 'streams' : 'calls';
+      const isOwn = load === 'stream' || load === 'message' || call.mayPark === true;
+      const kind = isOwn && !this.#isRetired ? 'streams' : 'calls';
       if (pods) return pods.poolOf(address, kind);
       return kind === 'calls' ? this.#calls : this.#streams;
     }

@@ -16,6 +16,8 @@ export interface ExchangeHost {
   readonly bufferedBytes: BufferedBytes;
   /** Called once. `failure` is undefined if the backend answered. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
+  /** Called when the call begins or ends to wait for its client. */
+  parked(exchange: HttpExchange, isParked: boolean): void;
   /** Returns true if the exchange will be sent again. */
   renewCredential(exchange: HttpExchange): boolean;
   refusal(exchange: HttpExchange, status: number): CallFailure;
@@ -28,7 +30,8 @@ export interface ExchangeHost {
 /** Bytes. Small, because there are as many streams as sessions. */
 const FREE_OF_STREAM = 65_536;
 
-export type Load = 'call' | 'stream' | 'message' | 'probe';
+/** `parked`: a call that waits for its client. */
+export type Load = 'call' | 'stream' | 'message' | 'probe' | 'parked';
 
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
 
@@ -87,6 +90,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     // Creating an error is costly, and most calls are over when their client's connection closes.
     if (this.#over) return;
     this.#finish(callFailure(this.#host.name, 'aborted', this.#sent));
+  }
+
+  park(isParked: boolean): void {
+    if (!this.#over) this.#host.parked(this, isParked);
   }
 
   pause(): void {

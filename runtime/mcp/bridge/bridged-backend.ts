@@ -10,6 +10,8 @@ import { bridgeFor, type BackendHealth } from '../backends/health.ts';
 /** Sends calls of one era to a backend of the other one, and translates their answers. */
 export interface Bridge {
   send(call: BackendCall): RunningCall;
+  /** Number of calls that wait for their client's input. Absent: none ever waits. */
+  readonly parked?: number;
   /** Ends streams that only listen. Calls continue. */
   retire(): void;
   close(): void;
@@ -54,7 +56,7 @@ export class BridgedBackend implements Backend {
   }
 
   get running(): number {
-    return this.#own.running;
+    return Object.values(this.#bridges).reduce((sum, { parked = 0 }) => sum + parked, this.#own.running);
   }
 
   get warnings(): readonly string[] {

@@ -1,4 +1,5 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
+import type { ParkedCalls } from './parked-calls.ts';
 
 export interface BridgeDeps {
   /** The backend of older revisions. */
@@ -10,5 +11,8 @@ export interface BridgeDeps {
   readonly version: string;
   /** Monotonic clock. */
   readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock: () => number;
+  readonly parkedCalls: ParkedCalls;
   readonly listChanged: (method: string) => void;
 }

@@ -1,265 +1,205 @@
-import { NoAnswer } from '#runtime/mcp/backends/ask';
-import type { AnswerSink, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
-import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
-import {
-  decodeBackendMessage,
-  type AnswerKind,
-  type BackendMessage,
-} from '#runtime/mcp/envelope/decode-backend-message';
-import { kindsOfNotification } from '#runtime/mcp/aggregate/list-kinds';
-import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
-import { spliceText } from '#runtime/mcp/envelope/splice';
+import { QuotaExceeded } from '#lib/limits/quota';
+import type { CallFailure } from '#runtime/mcp/backends/failures';
+import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { BridgeDeps } from './bridge-deps.ts';
-import type { BridgedSession, SessionCall } from './bridged-session.ts';
-import { legacyHeaders } from './legacy-headers.ts';
-import { isLogged } from './log-level.ts';
-import { readModernMessage, toLegacyRequest, type ModernMessage } from './modern-message.ts';
+import type { BridgedSession } from './bridged-session.ts';
+import type { ClientLeg, LegHost, Outcome } from './client-leg.ts';
+import { inputRequired, noInputInTime, tooManyParked, urlRequests } from './input-required.ts';
+import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
+import { objectAt, type ModernMessage } from './modern-message.ts';
+import { KEPT, ROUND_TIME, type ParkedCall, type ParkedPlace } from './parked-calls.ts';
+import { bindingOf, type RequestState } from './request-state.ts';
 import type { SessionPool } from './session-pool.ts';
-import { toModernAnswer, type ModernAnswer } from './to-modern-answer.ts';
+import { UpstreamCall, type UpstreamHost } from './upstream-call.ts';
 
-const FIRST_RETRY = 1_000;
+/** Milliseconds in which requests that a backend sends one after the other become one round. */
+const GATHER = 15;
+/** Messages that arrive while no request of the client waits. */
+const MAX_HELD = 1_000;
 
-/** One request of a modern client at a legacy backend. */
-export class BridgedCall implements AnswerSink, RunningCall, SessionCall {
-  readonly #call: BackendCall;
+/** One call of a modern client at a legacy backend: from its first request to its result, with all rounds of input. */
+export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
+  readonly call: ClientLeg['call'];
+  readonly message: ModernMessage;
+  isParked = false;
   readonly #deps: BridgeDeps;
-  readonly #pool: SessionPool;
-  readonly #message: ModernMessage;
-  #session: BridgedSession | undefined;
-  #id = '';
-  #upstream: RunningCall | undefined;
-  #flow: Flow | undefined;
-  #isReopened = false;
-  #isStreaming = false;
-  #isOver = false;
-  #lastEventId: string | undefined;
-  #retry = FIRST_RETRY;
-  #lastSign = 0;
+  readonly #upstream: UpstreamCall;
+  readonly #input = new InputRound();
+  /** Requests of the client that wait for an answer. Several, if the client repeated a retry. */
+  #legs: ClientLeg[];
+  #held: { message: BackendMessage; data: string }[] = [];
+  #round = 0;
+  #isSent = false;
+  #place: ParkedPlace | undefined;
+  #gathering: NodeJS.Timeout | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+  /** The result. It stays for repeated retries. */
+  #outcome: Outcome | undefined;
 
-  constructor(call: BackendCall, pool: SessionPool, deps: BridgeDeps) {
-    this.#call = call;
-    this.#pool = pool;
+  constructor(leg: ClientLeg, pool: SessionPool, deps: BridgeDeps) {
+    this.call = leg.call;
+    this.message = leg.message;
+    leg.host = this;
+    this.#legs = [leg];
     this.#deps = deps;
-    this.#message = readModernMessage(call.body ?? Buffer.alloc(0));
-  }
-
-  get isHeld(): boolean {
-    return this.#upstream?.isHeld ?? false;
-  }
-
-  get isRunning(): boolean {
-    return !this.#isOver;
+    this.#upstream = new UpstreamCall(this, pool, deps);
   }
 
   start(): void {
-    const { progressToken, logLevel } = this.#message;
-    const session = this.#pool.take(this.#call, progressToken !== undefined || logLevel !== undefined);
-    if (session instanceof Promise)
-      session.then(
-        (opened) => this.#begin(opened),
-        (error: unknown) => this.#refuse(error),
-      );
-    else this.#begin(session);
+    this.#upstream.start();
   }
 
-  abort(): void {
-    if (this.#isOver) return;
-    this.#cancel('The client cancelled the request');
-    this.#over();
-    this.#upstream?.abort();
+  get isHeld(): boolean {
+    return this.#upstream.isHeld;
   }
 
-  json(_status: number, body: Buffer, kind: AnswerKind): void {
-    this.#answered(body, kind);
+  pause(): void {
+    this.#upstream.pause();
   }
 
-  accepted(): void {
-    this.#fail(callFailure(this.#deps.backend.name, 'protocol', true));
+  resume(): void {
+    this.#upstream.resume();
   }
 
-  open(flow: Flow): void {
-    this.#flow = flow;
-    this.#lastSign = this.#deps.now();
+  /** In this revision, a client cancels by closing its stream. */
+  left(leg: ClientLeg): void {
+    this.#legs = this.#legs.filter((one) => one !== leg);
+    if (this.#legs.length > 0 || this.isParked || this.#outcome) return;
+    this.#input.end(this.#upstream.session, 'The client cancelled the request');
+    this.#upstream.cancel('The client cancelled the request');
+    this.#finish(noInputInTime);
   }
 
-  event(event: StreamEvent): void {
-    if (this.#isOver) return;
-    this.#lastEventId = event.id ?? this.#lastEventId;
-    this.#retry = event.retry ?? this.#retry;
-    const { message, data } = event;
-    if (!message) return;
-    this.#lastSign = this.#deps.now();
-    const text = message.cleanText(data);
-    if (message.kind === 'response') {
-      if (message.idText === this.#id) this.#answered(Buffer.from(text), message.answerKind);
-    } else if (message.kind === 'notification' && isOfCall(message)) this.notify(message, text);
-    else this.#session?.take(event);
+  /** Requests that the backend sent before any call come first. */
+  ready(session: BridgedSession): boolean {
+    for (const data of this.#upstream.takesInput ? session.takeEarlyRequests() : [])
+      this.#input.add('roots/list', data);
+    this.#isSent = this.#input.size === 0;
+    if (!this.#isSent) this.#park();
+    return this.#isSent;
   }
 
-  /** `data` is clean. */
-  notify(message: BackendMessage, data: string): void {
-    if (this.#isOver) return;
-    const text = this.#forClient(message, data);
-    if (text !== undefined) this.#write(text);
+  notified(message: BackendMessage, data: string): void {
+    const leg = this.#legs.at(-1);
+    if (leg) leg.notify(message, data);
+    else if (this.#held.length < MAX_HELD) this.#held.push({ message, data });
   }
 
-  close(complete: boolean, isBroken = false): void {
-    if (this.#isOver || complete) return;
-    const { backend, now } = this.#deps;
-    // Revision 2025-11-25: a backend may end the stream of a call, and the client fetches the rest after `retry`.
-    if (this.#lastEventId !== undefined && now() - this.#lastSign < this.#call.deadline) this.#resumeLater();
-    else this.#fail(callFailure(backend.name, isBroken ? 'reset' : 'protocol', true));
-  }
-
-  fail(failure: CallFailure): void {
-    if (this.#isOver) return;
-    if (failure.reason === 'session_lost' && !this.#isReopened) this.#reopen();
-    else this.#fail(failure);
-  }
-
-  #begin(session: BridgedSession): void {
-    this.#session = session;
-    if (this.#isOver) {
-      this.#release();
+  asked(message: BackendMessage, data: string): void {
+    const { session, takesInput } = this.#upstream;
+    if (!session || this.#outcome) return;
+    if (message.method === 'ping' || !takesInput || !isAnswerable(message, session)) {
+      refuseRequest(message, session);
       return;
     }
-    if (session.isOver) {
-      this.#fail(callFailure(this.#deps.backend.name, 'unavailable', false));
+    this.#input.add(message.method ?? '', data);
+    clearTimeout(this.#gathering);
+    this.#gathering = setTimeout(() => this.#park(), GATHER);
+  }
+
+  withdrawn(id: unknown): void {
+    this.#input.withdraw(id);
+  }
+
+  answered(body: Buffer, kind: AnswerKind): void {
+    const urls = kind === 'error' && this.#upstream.takesInput ? this.#urlRequests(body) : undefined;
+    if (urls === undefined) this.#finish({ body, kind });
+    else this.#finish(inputRequired(urls, this.#seal({ round: 0 })));
+  }
+
+  failed(failure: CallFailure): void {
+    this.#finish({ failure });
+  }
+
+  retry(leg: ClientLeg, { round }: RequestState): void {
+    leg.host = this;
+    if (this.#outcome) {
+      leg.deliver(this.#outcome);
       return;
     }
-    const { logLevel } = this.#message;
-    const telling = logLevel === undefined ? undefined : session.setLevel(logLevel);
-    if (telling) void telling.then(() => this.#send(session));
-    else this.#send(session);
+    this.#legs.push(leg);
+    const isRepeated = round < this.#round || !this.isParked;
+    if (!isRepeated) this.#takeResponses(objectAt(leg.message.body, leg.message.spans['params.inputResponses']));
+    else if (this.isParked) this.#ask();
   }
 
-  #send(session: BridgedSession): void {
-    if (this.#isOver) return;
-    const { identity, method, headers, deadline, maximum, idempotent, trace } = this.#call;
-    this.#id = session.mintId();
-    session.calls.set(this.#id, this);
-    this.#upstream = this.#deps.backend.send({
-      identity,
-      era: 'legacy',
-      method,
-      idText: this.#id,
-      verb: 'POST',
-      body: toLegacyRequest(this.#message, this.#id),
-      headers: session.headers.concat(legacyHeaders(headers)),
-      address: session.target.address,
-      deadline,
-      ...(maximum === undefined ? {} : { maximum }),
-      idempotent,
-      trace,
-      sink: this,
-    });
-  }
-
-  #resumeLater(): void {
-    setTimeout(() => {
-      const session = this.#session;
-      if (this.#isOver || !session) return;
-      const { identity, headers, deadline, maximum } = this.#call;
-      this.#upstream = this.#deps.backend.send({
-        identity,
-        era: 'legacy',
-        method: 'GET',
-        idText: undefined,
-        resumes: this.#id,
-        verb: 'GET',
-        body: undefined,
-        headers: session.headers.concat(legacyHeaders(headers), ['last-event-id', this.#lastEventId ?? '']),
-        address: session.target.address,
-        deadline,
-        ...(maximum === undefined ? {} : { maximum }),
-        idempotent: true,
-        sink: this,
-      });
-    }, this.#retry).unref();
-  }
-
-  /** The backend forgot the session, so it executed nothing. */
-  #reopen(): void {
-    this.#isReopened = true;
-    if (this.#session) this.#pool.forget(this.#session);
-    this.#release();
-    this.start();
-  }
-
-  #refuse(error: unknown): void {
-    if (this.#isOver) return;
-    const isFailure = error instanceof NoAnswer;
-    this.#fail(isFailure ? error.failure : callFailure(this.#deps.backend.name, 'protocol', false, error));
-  }
-
-  #answered(body: Buffer, kind: AnswerKind): void {
-    if (this.#isOver) return;
-    const { method, idText = 'null' } = this.#call;
-    this.#over();
-    this.#deliver(toModernAnswer(body, kind, { method, idText, message: this.#message }));
-  }
-
-  #deliver({ status, body, kind }: ModernAnswer): void {
-    const { sink } = this.#call;
-    if (!this.#isStreaming) {
-      sink.json(status, body, kind, undefined);
+  #takeResponses(responses: JsonObject): void {
+    const { session } = this.#upstream;
+    const isAnswered = session !== undefined && this.#input.answer(responses, session) > 0;
+    // What is missing is asked for again.
+    if (this.#input.size > 0 && session) {
+      if (isAnswered) this.#round += 1;
+      this.#ask();
       return;
     }
-    this.#emit(body.toString('utf8'));
-    sink.close(true);
+    clearTimeout(this.#expiry);
+    this.isParked = false;
+    this.#upstream.park(false);
+    for (const { message, data } of this.#held.splice(0)) this.notified(message, data);
+    if (this.#isSent) return;
+    this.#isSent = true;
+    this.#upstream.send();
   }
 
-  /** Returns the notification with the client's own progress token. Undefined: the client did not ask for it. */
-  #forClient(message: BackendMessage, data: string): string | undefined {
-    const { progressToken, logLevel } = this.#message;
-    if (kindsOfNotification(message.method ?? '').length > 0) return data;
-    const again = decodeBackendMessage(data);
-    if (message.method === PROGRESS) {
-      const span = again?.spans['params.progressToken'];
-      return span && progressToken !== undefined ? spliceText(data, [{ ...span, text: progressToken }]) : undefined;
+  #park(): void {
+    if (this.#outcome || this.#input.size === 0) return;
+    try {
+      this.#place ??= this.#deps.parkedCalls.add(this, this.call.identity.key);
+    } catch (error) {
+      if (!(error instanceof QuotaExceeded)) throw error;
+      this.#end('Too many calls wait for input', { failure: tooManyParked(this.#deps.backend.name) });
+      return;
     }
-    const span = again?.spans['params.level'];
-    return span && isLogged(JSON.parse(data.slice(span.start, span.end)), logLevel) ? data : undefined;
+    this.isParked = true;
+    this.#round += 1;
+    this.#upstream.park(true);
+    clearTimeout(this.#expiry);
+    this.#expiry = setTimeout(() => this.#end('No input in time', noInputInTime), ROUND_TIME).unref();
+    this.#ask();
   }
 
-  #write(text: string): void {
-    if (!this.#isStreaming) {
-      this.#isStreaming = true;
-      this.#call.sink.open({ pause: () => this.#flow?.pause(), resume: () => this.#flow?.resume() }, undefined);
-    }
-    this.#emit(text);
+  #ask(): void {
+    const state = this.#seal({ call: this.#place?.id, round: this.#round });
+    this.#deliver(inputRequired(this.#input.requests, state));
   }
 
-  #emit(data: string): void {
-    this.#call.sink.event({ id: undefined, retry: undefined, data, message: decodeBackendMessage(data) });
+  #seal(state: Pick<RequestState, 'call' | 'round'>): string {
+    // It outlives the call, so that a late client learns that the call expired.
+    const expiresAt = this.#deps.wallClock() + ROUND_TIME + KEPT;
+    const binding = bindingOf(this.call, this.#deps.backend.name, this.message);
+    return this.#deps.parkedCalls.seal.seal({ ...state, expiresAt }, binding);
   }
 
-  #cancel(reason: string): void {
-    if (this.#id !== '') this.#session?.cancel(this.#id, reason);
+  /** Ends the call without an answer of the backend. */
+  #end(reason: string, outcome: Outcome): void {
+    this.#input.end(this.#upstream.session, reason);
+    this.#upstream.cancel(reason);
+    this.#finish(outcome);
   }
 
-  #fail(failure: CallFailure): void {
-    // The backend may still work on it.
-    if (failure.reason === 'timeout') this.#cancel('timeout');
-    this.#over();
-    this.#call.sink.fail(failure);
+  #finish(outcome: Outcome): void {
+    this.isParked = false;
+    this.#outcome = outcome;
+    this.#held = [];
+    clearTimeout(this.#gathering);
+    clearTimeout(this.#expiry);
+    this.#place?.release();
+    this.#deliver(outcome);
   }
 
-  #over(): void {
-    this.#isOver = true;
-    this.#release();
+  #deliver(outcome: Outcome): void {
+    for (const leg of this.#legs.splice(0)) leg.deliver(outcome);
   }
 
-  #release(): void {
-    const session = this.#session;
-    if (!session) return;
-    this.#session = undefined;
-    session.calls.delete(this.#id);
-    this.#pool.leave(session);
+  /** Older revisions have an error for calls that need an opened link. The client calls again afterwards. */
+  #urlRequests(body: Buffer): JsonObject | undefined {
+    const { elicitation } = this.#capabilities;
+    return isJsonObject(elicitation) && elicitation.url !== undefined ? urlRequests(body) : undefined;
   }
-}
 
-/** Other messages of a backend concern its session. */
-function isOfCall({ method = '' }: BackendMessage): boolean {
-  return method === PROGRESS || method === 'notifications/message' || kindsOfNotification(method).length > 0;
+  get #capabilities(): JsonObject {
+    const declared: unknown = JSON.parse(this.call.caller?.capabilities ?? '{}');
+    return isJsonObject(declared) ? declared : {};
+  }
 }

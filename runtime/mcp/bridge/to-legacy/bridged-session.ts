@@ -7,18 +7,35 @@ import { backendSessionHeaders, notify, sendInitialized } from '#runtime/mcp/ses
 import type { BackendSession } from '#runtime/mcp/sessions/session';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { ClientProfile } from './client-profile.ts';
+import { isAnswerable, refuseRequest } from './input-round.ts';
 import { LogLevel } from './log-level.ts';
 import { openSession } from './open-session.ts';
 import { SessionStream } from './session-stream.ts';
 
-const METHOD_NOT_FOUND = -32601;
+const MAX_EARLY = 16;
+const ONLY_DURING_CALLS = 'The client takes requests during its own requests only';
+const SEVERAL_RUNNING =
+  'Several requests of the client are running: send this one on the stream of its request (relatedRequestId)';
 
 /** A call of a session, as far as messages of the backend concern it. */
 export interface SessionCall {
   /** Whether the backend works on it, and does not wait for its client. */
   readonly isRunning: boolean;
+  /** Whether its client may be asked for input. */
+  readonly takesInput: boolean;
   /** Takes a progress report or a log message. */
   notify(message: BackendMessage, data: string): void;
+  /** Takes a request of the backend. */
+  ask(message: BackendMessage, data: string): void;
+  /** The backend gave up its request with this id. */
+  withdraw(id: unknown): void;
+}
+
+interface SessionEvents {
+  /** The backend no longer knows the session. */
+  readonly onLost: () => void;
+  /** The backend sent a request during a call, but not on the stream of that call. */
+  readonly onAsked: () => void;
 }
 
 /** One session at a legacy backend, for calls of modern clients with one principal and profile. */
@@ -30,20 +47,26 @@ export class BridgedSession {
   identity: Identity;
   /** Number of calls and listeners. */
   uses = 0;
+  /** Number of calls whose client may be asked for input. */
+  leases = 0;
   lastUsed: number;
   isOver = false;
   readonly #deps: BridgeDeps;
   readonly #onLost: () => void;
+  readonly #onAsked: () => void;
+  /** By the JSON text of the id. */
+  readonly #early = new Map<string, string>();
   readonly #level = new LogLevel();
   #target: BackendSession | undefined;
   #stream: SessionStream | undefined;
   #lastId = 0;
 
-  constructor(identity: Identity, profile: ClientProfile, deps: BridgeDeps, onLost: () => void) {
+  constructor(identity: Identity, profile: ClientProfile, deps: BridgeDeps, { onLost, onAsked }: SessionEvents) {
     this.identity = identity;
     this.profile = profile;
     this.#deps = deps;
     this.#onLost = onLost;
+    this.#onAsked = onAsked;
     this.lastUsed = deps.now();
   }
 
@@ -111,16 +134,38 @@ export class BridgedSession {
   take({ message, data }: StreamEvent): void {
     if (!message || message.kind === 'response') return;
     const text = message.cleanText(data);
-    if (message.kind === 'request') this.#refuse(message);
+    if (message.kind === 'request') this.#asked(message, text);
+    else if (message.method === 'notifications/cancelled') this.#withdrawn(text);
     else if (message.method === PROGRESS) this.#callOf(message, data)?.notify(message, text);
     else if (message.method === 'notifications/message') this.#onlyRunning()?.notify(message, text);
     else if (message.method?.endsWith('/list_changed') === true) this.#deps.listChanged(message.method);
   }
 
-  #refuse({ idText = 'null', method }: BackendMessage): void {
-    const id: unknown = JSON.parse(idText);
-    if (method === 'ping') this.tell({ id, result: {} });
-    else this.tell({ id, error: { code: METHOD_NOT_FOUND, message: 'The client takes no such request' } });
+  /** Returns the requests for roots that came before any call, as JSON texts. */
+  takeEarlyRequests(): string[] {
+    const requests = [...this.#early.values()];
+    this.#early.clear();
+    return requests;
+  }
+
+  /** A request that names no call belongs to the only running one: a call that waits for its client asks nothing else. */
+  #asked(message: BackendMessage, data: string): void {
+    const running = [...this.calls.values()].filter(({ isRunning, takesInput }) => isRunning && takesInput);
+    const [call] = running;
+    if (message.method !== 'ping' && this.calls.size > 0) this.#onAsked();
+    if (call && running.length === 1) call.ask(message, data);
+    else if (message.method === 'roots/list' && !call && isAnswerable(message, this)) this.#keep(message, data);
+    else refuseRequest(message, this, call ? SEVERAL_RUNNING : ONLY_DURING_CALLS);
+  }
+
+  #keep({ idText = '' }: BackendMessage, data: string): void {
+    if (this.#early.size < MAX_EARLY) this.#early.set(idText, data);
+  }
+
+  #withdrawn(data: string): void {
+    const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
+    this.#early.delete(JSON.stringify(params?.requestId));
+    for (const call of this.calls.values()) call.withdraw(params?.requestId);
   }
 
   #callOf(message: BackendMessage, data: string): SessionCall | undefined {

@@ -1,7 +1,13 @@
 import type { BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
+import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Bridge } from '../bridged-backend.ts';
 import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedCall } from './bridged-call.ts';
+import { ClientLeg } from './client-leg.ts';
+import { callLost, invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
+import { takesInput } from './input-round.ts';
+import { valueAt } from './modern-message.ts';
+import { bindingOf, type RequestState } from './request-state.ts';
 import { SessionPool } from './session-pool.ts';
 
 /** Serves calls of revision 2026-07-28 by a backend of older revisions. */
@@ -15,9 +21,14 @@ export class LegacyBridge implements Bridge {
   }
 
   send(call: BackendCall): RunningCall {
-    const bridged = new BridgedCall(call, this.#pool, this.#deps);
-    bridged.start();
-    return bridged;
+    const leg = new ClientLeg(call);
+    if (leg.message.spans['params.requestState'] && takesInput(call.method)) this.#retry(leg);
+    else this.#begin(leg);
+    return leg;
+  }
+
+  get parked(): number {
+    return this.#pool.parked;
   }
 
   retire(): void {
@@ -26,5 +37,35 @@ export class LegacyBridge implements Bridge {
 
   close(): void {
     this.#pool.close();
+  }
+
+  #begin(leg: ClientLeg): void {
+    new BridgedCall(leg, this.#pool, this.#deps).start();
+  }
+
+  /** A retry with a state resumes its call, and never begins another one. */
+  #retry(leg: ClientLeg): void {
+    const state = this.#stateOf(leg);
+    const { body, spans } = leg.message;
+    const responses = valueAt(body, spans['params.inputResponses']) ?? {};
+    if (!state) leg.deliver(invalidState);
+    else if (!isJsonObject(responses)) leg.deliver(invalidResponses);
+    else if (state.call === undefined) {
+      const isOpened = Object.values(responses).every((one) => isJsonObject(one) && one.action === 'accept');
+      if (isOpened) this.#begin(leg);
+      else leg.deliver(linkNotOpened);
+    } else {
+      const call = this.#deps.parkedCalls.find(state.call);
+      if (call) call.retry(leg, state);
+      else leg.deliver(callLost);
+    }
+  }
+
+  #stateOf({ call, message }: ClientLeg): RequestState | undefined {
+    const { backend, parkedCalls, wallClock } = this.#deps;
+    const sealed = valueAt(message.body, message.spans['params.requestState']);
+    if (typeof sealed !== 'string') return undefined;
+    const state = parkedCalls.seal.open(sealed, bindingOf(call, backend.name, message));
+    return state && state.expiresAt > wallClock() ? state : undefined;
   }
 }

@@ -1,11 +1,15 @@
 import type { BackendCall } from '#runtime/mcp/backends/backend';
+import { Semaphore } from '#lib/limits/semaphore';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedSession } from './bridged-session.ts';
+import { takesInput } from './input-round.ts';
 import { clientProfile } from './client-profile.ts';
 
+/** Sessions of one principal and profile. */
+const MOST_LEASED = 16;
 /** Milliseconds. */
 const IDLE = 300_000;
 const SWEEP_EVERY = 10_000;
@@ -22,24 +26,64 @@ export class SessionPool {
   readonly #deps: BridgeDeps;
   readonly #byKey = new Map<string, PooledSession>();
   readonly #all = new Map<BridgedSession, PooledSession>();
+  /** Running calls whose clients may be asked for input. Their connections are not limited, as input takes long. */
+  readonly turns: Semaphore;
+  /** One process serves all clients. It asks none of them, and keeps no state for one alone. */
+  readonly #isShared: boolean;
+  #asksBesideCalls: boolean;
   #timer: NodeJS.Timeout | undefined;
   #isRetired = false;
 
   constructor(deps: BridgeDeps) {
     this.#deps = deps;
+    const { places, config } = deps.backend;
+    this.turns = new Semaphore({ total: places.perBackend, queue: places.queue });
+    this.#isShared = config.transport === 'stdio' && config.stdio_process === 'shared';
+    // The messages of a process or an event stream name no call.
+    this.#asksBesideCalls = config.transport !== 'streamable-http' && !this.#isShared;
   }
 
   /** Returns a promise while the session opens. Call `leave` once. @throws NoAnswer */
   take(call: BackendCall, hears: boolean): BridgedSession | Promise<BridgedSession> {
     const key = this.#keyOf(call);
-    const pooled = (key === undefined ? undefined : this.#byKey.get(key)) ?? this.#open(key, call, hears);
+    const pooled = key === undefined ? this.#open(undefined, call, hears) : this.#find(key, call);
+    if (!pooled) return Promise.reject(this.#busy());
     const { session, opening } = pooled;
+    if (takesInput(call.method)) session.leases += 1;
     session.uses += 1;
     session.identity = call.identity;
     return session.isOpen ? session : opening;
   }
 
-  leave(session: BridgedSession): void {
+  /** Number of calls that wait for their client. */
+  get parked(): number {
+    let parked = 0;
+    for (const { calls } of this.#all.keys()) for (const call of calls.values()) if (!call.isRunning) parked += 1;
+    return parked;
+  }
+
+  /**
+   * A backend that asks on its own stream does not say for which call, so each call that may be asked has a session
+   * alone. The first session is preferred, as state is kept there. Undefined: there are too many.
+   */
+  #find(key: string, call: BackendCall): PooledSession | undefined {
+    const first = this.#byKey.get(key) ?? this.#open(key, call, true);
+    if (!this.#asksBesideCalls || !takesInput(call.method) || !first.session.profile.isAskable) return first;
+    let pooled = first;
+    for (let slot = 2; pooled.session.leases > 0 && slot <= MOST_LEASED; slot += 1) {
+      const other = `${key}\n${slot}`;
+      pooled = this.#byKey.get(other) ?? this.#open(other, call, true);
+    }
+    return pooled.session.leases > 0 ? undefined : pooled;
+  }
+
+  #busy(): NoAnswer {
+    return new NoAnswer(callFailure(this.#deps.backend.name, 'busy', false));
+  }
+
+  /** `isLease`: the call takes input. */
+  leave(session: BridgedSession, isLease: boolean): void {
+    if (isLease) session.leases -= 1;
     session.uses -= 1;
     session.lastUsed = this.#deps.now();
     const pooled = this.#all.get(session);
@@ -67,18 +111,16 @@ export class SessionPool {
   }
 
   #keyOf({ identity, caller, method }: BackendCall): string | undefined {
-    const { config } = this.#deps.backend;
-    const isShared = config.transport === 'stdio' && config.stdio_process === 'shared';
     // Nobody could tell the state of one anonymous caller from that of another. Lists leave no state.
-    if (identity.key === ANONYMOUS.key && !isShared && !method.endsWith('/list')) return undefined;
-    return `${isShared ? '' : identity.key}\n${caller?.capabilities ?? ''}\n${caller?.clientInfo ?? ''}`;
+    if (identity.key === ANONYMOUS.key && !this.#isShared && !method.endsWith('/list')) return undefined;
+    return `${this.#isShared ? '' : identity.key}\n${caller?.capabilities ?? ''}\n${caller?.clientInfo ?? ''}`;
   }
 
   #open(key: string | undefined, call: BackendCall, hears: boolean): PooledSession {
     const session = this.#create(call);
     const opening = this.#makeSpace()
-      ? session.open(hears || key !== undefined).then(() => session)
-      : Promise.reject(new NoAnswer(callFailure(this.#deps.backend.name, 'busy', false)));
+      ? session.open(hears || key !== undefined || session.profile.isAskable).then(() => session)
+      : Promise.reject(this.#busy());
     const pooled = { key, session, opening };
     opening.catch(() => this.forget(session));
     this.#all.set(session, pooled);
@@ -89,7 +131,12 @@ export class SessionPool {
 
   #create({ identity, caller }: BackendCall): BridgedSession {
     const profile = clientProfile(caller, this.#deps.version);
-    const session = new BridgedSession(identity, profile, this.#deps, () => this.forget(session));
+    const session = new BridgedSession(identity, profile, this.#deps, {
+      onLost: () => this.forget(session),
+      onAsked: () => {
+        this.#asksBesideCalls = true;
+      },
+    });
     return session;
   }
 

@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sendModern } from '../gateway/session-client.ts';
+import { closeAll, gatewayTo } from '../relay/gateway-to.ts';
+import { ANSWERS } from '../sdk-servers/connect-sdk-client.ts';
+import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { connectModern } from './connect-modern.ts';
+
+/** Servers of the SDK's 1.x line, which speak only older revisions. */
+let servers: Record<'sse' | 'json' | 'resumable', SdkServer>;
+
+beforeAll(async () => {
+  servers = {
+    sse: await startSdkServer('old'),
+    json: await startSdkServer('old', { json: true }),
+    resumable: await startSdkServer('old', { eventStore: true }),
+  };
+}, 120_000);
+afterAll(async () => {
+  for (const server of Object.values(servers)) await server.stop();
+});
+afterEach(closeAll);
+
+const start = async (kind: keyof typeof servers) => (await gatewayTo({ old: servers[kind].url })).url;
+
+const EXPECTED = {
+  elicit: { action: 'accept', content: { name: 'Ada' } },
+  sample: { role: 'assistant', content: { type: 'text', text: 'word' }, model: 'test' },
+  roots: { roots: [{ uri: 'file:///work' }] },
+};
+
+describe.each([
+  ['sse', 'call'],
+  ['sse', 'session'],
+  ['json', 'session'],
+  ['resumable', 'call'],
+  ['resumable', 'session'],
+] as const)('an older server with %s answers that asks on the stream of the %s', (kind, stream) => {
+  it.each(['elicit', 'sample', 'roots'] as const)('gets the answer of a client of 2026-07-28: %s', async (name) => {
+    const { call } = await connectModern(await start(kind), { answers: ANSWERS });
+    const { text, isError } = await call(name, { stream });
+    expect(isError).toBeUndefined();
+    expect(JSON.parse(text ?? '')).toEqual(EXPECTED[name]);
+  });
+
+  it('serves concurrent calls that ask', async () => {
+    const { call } = await connectModern(await start(kind), { answers: ANSWERS });
+    const all = await Promise.all(['elicit', 'sample', 'roots', 'elicit'].map((name) => call(name, { stream })));
+    expect(all.map(({ text }) => JSON.parse(text ?? '') as unknown)).toEqual([
+      EXPECTED.elicit,
+      EXPECTED.sample,
+      EXPECTED.roots,
+      EXPECTED.elicit,
+    ]);
+  });
+});
+
+describe('a client of 2026-07-28 without the capability', () => {
+  it.each(['call', 'session'])('gets the error of the older server (%s)', async (stream) => {
+    const { call } = await connectModern(await start('sse'));
+    expect(await call('elicit', { stream })).toMatchObject({ isError: true });
+  });
+});
+
+const CAPABILITIES = { elicitation: { form: {} } };
+
+/** Calls the tool that elicits, and returns its answer. */
+async function elicit(url: string, more: Record<string, unknown> = {}, args: object = { stream: 'call' }) {
+  const _meta = { 'io.modelcontextprotocol/clientCapabilities': CAPABILITIES };
+  return (await sendModern(url, 'tools/call', { name: 'old_elicit', arguments: args, _meta, ...more })).answer;
+}
+
+const inputResponses = { 'elicitation-1': EXPECTED.elicit };
+
+describe('a call that waits for input', () => {
+  it('answers with the request of the backend and a state', async () => {
+    const { result } = await elicit(await start('sse'));
+    expect(result).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { 'elicitation-1': { method: 'elicitation/create', params: { message: 'What is your name?' } } },
+      requestState: expect.any(String),
+    });
+  });
+
+  it('runs once, although the client repeats its retry', async () => {
+    const url = await start('sse');
+    const { counts } = await connectModern(url);
+    const before = (await counts()).elicit?.begun ?? 0;
+    const { result } = await elicit(url);
+    const requestState = result?.requestState;
+    const first = await Promise.all([1, 2, 3].map(() => elicit(url, { requestState, inputResponses })));
+    const late = await elicit(url, { requestState, inputResponses });
+    for (const { result: outcome } of [...first, late]) {
+      expect(outcome).toMatchObject({ resultType: 'complete' });
+      expect(JSON.parse((outcome?.content as { text: string }[])[0]?.text ?? '')).toEqual(EXPECTED.elicit);
+    }
+    expect((await counts()).elicit?.begun).toBe(before + 1);
+  });
+
+  it('asks again for what the retry does not answer', async () => {
+    const url = await start('sse');
+    const { result } = await elicit(url);
+    const { requestState } = result ?? {};
+    const again = await elicit(url, { requestState, inputResponses: { other: EXPECTED.elicit } });
+    expect(again.result).toMatchObject({ resultType: 'input_required', inputRequests: { 'elicitation-1': {} } });
+    const done = await elicit(url, { requestState: again.result?.requestState, inputResponses });
+    expect(done.result).toMatchObject({ resultType: 'complete' });
+  });
+
+  it.each([
+    ['a changed state', (state: string) => ({ requestState: `${state.slice(0, -2)}AA` })],
+    ['an invented state', () => ({ requestState: 'x' })],
+    ['a state with more characters', (state: string) => ({ requestState: `${state}=` })],
+    ['a state that is no string', () => ({ requestState: 1 })],
+    ['other arguments', (requestState: string) => ({ requestState, arguments: { stream: 'session' } })],
+    ['another tool', (requestState: string) => ({ requestState, name: 'old_sample' })],
+    ['responses that are no object', (requestState: string) => ({ requestState, inputResponses: [] })],
+  ])('refuses %s with -32602 and runs nothing', async (_name, change) => {
+    const url = await start('sse');
+    const { counts } = await connectModern(url);
+    const { result } = await elicit(url);
+    const before = await counts();
+    const { error } = await elicit(url, { inputResponses, ...change(String(result?.requestState)) });
+    expect(error?.code).toBe(-32602);
+    const after = await counts();
+    expect([after.elicit, after.sample]).toEqual([before.elicit, before.sample]);
+  });
+
+  it('is bounded: the seventeenth of one principal is refused', async () => {
+    const url = await start('sse');
+    const answers = await Promise.all(Array.from({ length: 17 }, () => elicit(url)));
+    const waiting = answers.filter(({ result }) => result?.resultType === 'input_required');
+    expect(waiting).toHaveLength(16);
+    const refused = answers.find(({ error }) => error !== undefined)?.error;
+    expect(refused).toMatchObject({ code: -32603, data: { reason: 'too_many_waiting' } });
+    const { call } = await connectModern(url);
+    expect(await call('echo', { text: 'still there' })).toMatchObject({ text: 'still there' });
+  });
+
+  it('leaves its place to other calls', async () => {
+    const operational = { concurrency: { per_backend: 1, queue: 0 } };
+    const { url } = await gatewayTo({ old: servers.sse.url }, { operational });
+    const { result } = await elicit(url);
+    await elicit(url);
+    const { call } = await connectModern(url);
+    expect(await call('echo', { text: 'a' })).toMatchObject({ text: 'a' });
+    const done = await elicit(url, { requestState: result?.requestState, inputResponses });
+    expect(done.result).toMatchObject({ resultType: 'complete' });
+  });
+});

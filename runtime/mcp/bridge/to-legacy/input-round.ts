@@ -1,0 +1,101 @@
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { BridgedSession } from './bridged-session.ts';
+
+const METHOD_NOT_FOUND = -32601;
+const RESERVED_META = 'io.modelcontextprotocol/';
+
+/** Requests of a backend that its client answers, and the capability that each of them needs. */
+const CAPABILITIES: ReadonlyMap<string, string> = new Map([
+  ['elicitation/create', 'elicitation'],
+  ['sampling/createMessage', 'sampling'],
+  ['roots/list', 'roots'],
+]);
+/** Requests of a client that may need input. */
+const TAKING_INPUT: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+interface Pending {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+export function takesInput(method: string): boolean {
+  return TAKING_INPUT.has(method);
+}
+
+/** Returns whether the client declared that it answers such requests. */
+export function isAnswerable({ method = '' }: BackendMessage, { profile }: Pick<BridgedSession, 'profile'>): boolean {
+  const capability = CAPABILITIES.get(method);
+  return capability !== undefined && profile.capabilities[capability] !== undefined;
+}
+
+/** Answers a request that does not reach the client. */
+export function refuseRequest(
+  { method, idText = 'null' }: BackendMessage,
+  session: Pick<BridgedSession, 'tell'>,
+  text = 'The client takes no such request',
+): void {
+  const id: unknown = JSON.parse(idText);
+  session.tell(method === 'ping' ? { id, result: {} } : { id, error: { code: METHOD_NOT_FOUND, message: text } });
+}
+
+/** The requests of a backend that one call waits for. */
+export class InputRound {
+  readonly #pending = new Map<string, Pending>();
+  #last = 0;
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** `data` is clean. */
+  add(method: string, data: string): void {
+    const { id, params } = JSON.parse(data) as { id: unknown; params?: unknown };
+    this.#last += 1;
+    const key = `${CAPABILITIES.get(method) ?? method}-${this.#last}`;
+    this.#pending.set(key, { id, method, params: isJsonObject(params) ? withoutOlder(params) : undefined });
+  }
+
+  /** The backend gave up one of its requests. */
+  withdraw(id: unknown): void {
+    for (const [key, one] of this.#pending) if (one.id === id) this.#pending.delete(key);
+  }
+
+  /** Returns `inputRequests`. */
+  get requests(): JsonObject {
+    const requests: JsonObject = {};
+    for (const [key, { method, params }] of this.#pending)
+      requests[key] = params === undefined ? { method } : { method, params };
+    return requests;
+  }
+
+  /** Sends the client's answers to the backend. Returns how many requests they answer. */
+  answer(responses: JsonObject, session: BridgedSession): number {
+    let answered = 0;
+    for (const [key, { id }] of this.#pending) {
+      const result = responses[key];
+      // A whole JSON-RPC message is no response.
+      if (!isJsonObject(result) || 'method' in result || 'result' in result) continue;
+      this.#pending.delete(key);
+      session.tell({ id, result });
+      answered += 1;
+    }
+    return answered;
+  }
+
+  /** Ends all requests with an error. */
+  end(session: BridgedSession | undefined, text: string): void {
+    for (const { id } of this.#pending.values()) session?.tell({ id, error: { code: -32000, message: text } });
+    this.#pending.clear();
+  }
+}
+
+/** Removes members that only older revisions have. */
+function withoutOlder(params: JsonObject): JsonObject {
+  const kept = Object.entries(params).filter(([key]) => key !== 'elicitationId' && key !== 'task' && key !== '_meta');
+  const meta = Object.entries(isJsonObject(params._meta) ? params._meta : {}).filter(
+    ([key]) => key !== 'progressToken' && !key.startsWith(RESERVED_META),
+  );
+  return Object.fromEntries(meta.length === 0 ? kept : [...kept, ['_meta', Object.fromEntries(meta)]]);
+}
