@@ -1,5 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import type { StreamEvent } from '#runtime/mcp/backends/backend';
+import { ask, type Answer } from '#runtime/mcp/backends/ask';
 import { endSession } from '#runtime/mcp/backends/probe';
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { PROGRESS, reportedToken } from '#runtime/mcp/envelope/progress-token';
@@ -11,8 +12,10 @@ import { isAnswerable, refuseRequest } from './input-round.ts';
 import { LogLevel } from './log-level.ts';
 import { openSession } from './open-session.ts';
 import { SessionStream } from './session-stream.ts';
+import { SessionSubscriptions } from './session-subscriptions.ts';
 
 const MAX_EARLY = 16;
+const UPDATED = 'notifications/resources/updated';
 const ONLY_DURING_CALLS = 'The client takes requests during its own requests only';
 const SEVERAL_RUNNING =
   'Several requests of the client are running: send this one on the stream of its request (relatedRequestId)';
@@ -31,6 +34,14 @@ export interface SessionCall {
   withdraw(id: unknown): void;
 }
 
+/** Hears of changed resources. */
+export interface SessionListener {
+  /** `data`: the notification, clean. */
+  updated(uri: string, data: string): void;
+  /** The session is over. */
+  ended(): void;
+}
+
 interface SessionEvents {
   /** The backend no longer knows the session. */
   readonly onLost: () => void;
@@ -43,6 +54,11 @@ export class BridgedSession {
   readonly profile: ClientProfile;
   /** By the JSON text of the id at the backend. */
   readonly calls = new Map<string, SessionCall>();
+  readonly listeners = new Set<SessionListener>();
+  readonly subscriptions = new SessionSubscriptions(async (method, uri) => {
+    const answer = await this.request(method, JSON.stringify({ uri }));
+    return answer?.result !== undefined;
+  });
   /** The newest caller's, as tokens expire. */
   identity: Identity;
   /** Number of calls and listeners. */
@@ -114,7 +130,18 @@ export class BridgedSession {
 
   /** The level applies to the whole session, so it only becomes more verbose. Each call filters its messages. */
   setLevel(level: string): Promise<void> | undefined {
-    return this.#level.lower(level, this.target, this.identity, this.#deps);
+    if (!this.target.capabilities.logging || !this.#level.lower(level)) return undefined;
+    return this.request('logging/setLevel', JSON.stringify({ level })).then(() => undefined);
+  }
+
+  /** Returns undefined if the backend gives no answer. */
+  async request(method: string, paramsText: string): Promise<Answer | undefined> {
+    if (!this.#target) return undefined;
+    const { backend, deadline } = this.#deps;
+    const { identity, headers } = this;
+    const { address } = this.#target;
+    const question = { identity, era: 'legacy', method, paramsText, headers, address, deadline } as const;
+    return ask(backend, question).catch(() => undefined);
   }
 
   /** Sends a notification, or the answer to a request of the backend. */
@@ -137,6 +164,7 @@ export class BridgedSession {
     if (message.kind === 'request') this.#asked(message, text);
     else if (message.method === 'notifications/cancelled') this.#withdrawn(text);
     else if (message.method === PROGRESS) this.#callOf(message, data)?.notify(message, text);
+    else if (message.method === UPDATED) this.#updated(text);
     else if (message.method === 'notifications/message') this.#onlyRunning()?.notify(message, text);
     else if (message.method?.endsWith('/list_changed') === true) this.#deps.listChanged(message.method);
   }
@@ -162,6 +190,12 @@ export class BridgedSession {
     if (this.#early.size < MAX_EARLY) this.#early.set(idText, data);
   }
 
+  #updated(data: string): void {
+    const { params } = JSON.parse(data) as { params?: { uri?: unknown } };
+    const uri = params?.uri;
+    if (typeof uri === 'string') for (const listener of this.listeners) listener.updated(uri, data);
+  }
+
   #withdrawn(data: string): void {
     const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
     this.#early.delete(JSON.stringify(params?.requestId));
@@ -176,6 +210,10 @@ export class BridgedSession {
   #onlyRunning(): SessionCall | undefined {
     const running = [...this.calls.values()].filter(({ isRunning }) => isRunning);
     return running.length === 1 ? running[0] : undefined;
+  }
+
+  endListeners(): void {
+    for (const listener of [...this.listeners]) listener.ended();
   }
 
   close(): void {

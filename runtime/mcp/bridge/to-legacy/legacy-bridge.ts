@@ -2,6 +2,7 @@ import type { BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
 import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Bridge } from '../bridged-backend.ts';
 import type { BridgeDeps } from './bridge-deps.ts';
+import { BridgedListener } from './bridged-listener.ts';
 import { BridgedCall } from './bridged-call.ts';
 import { ClientLeg } from './client-leg.ts';
 import { callLost, invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
@@ -21,10 +22,17 @@ export class LegacyBridge implements Bridge {
   }
 
   send(call: BackendCall): RunningCall {
+    if (call.method === 'subscriptions/listen') return this.#listen(call);
     const leg = new ClientLeg(call);
     if (leg.message.spans['params.requestState'] && takesInput(call.method)) this.#retry(leg);
     else this.#begin(leg);
     return leg;
+  }
+
+  #listen(call: BackendCall): RunningCall {
+    const listener = new BridgedListener(call, this.#pool, this.#deps.backend.name);
+    void listener.start();
+    return listener;
   }
 
   get parked(): number {

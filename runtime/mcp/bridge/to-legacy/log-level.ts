@@ -1,9 +1,3 @@
-import type { Identity } from '#runtime/incoming/identity';
-import { ask } from '#runtime/mcp/backends/ask';
-import { backendSessionHeaders } from '#runtime/mcp/sessions/open-backend-session';
-import type { BackendSession } from '#runtime/mcp/sessions/session';
-import type { BridgeDeps } from './bridge-deps.ts';
-
 /** RFC 5424, most verbose first. */
 const LEVELS: readonly unknown[] = 'debug info notice warning error critical alert emergency'.split(' ');
 
@@ -17,27 +11,11 @@ export function isLogged(level: unknown, wanted: string | undefined): boolean {
 export class LogLevel {
   #level = LEVELS.length;
 
-  /** Returns undefined if the backend sends such messages already, or none at all. Never rejects. */
-  lower(
-    level: string,
-    target: BackendSession,
-    identity: Identity,
-    { backend, deadline }: BridgeDeps,
-  ): Promise<void> | undefined {
+  /** Returns whether the backend must be told. */
+  lower(level: string): boolean {
     const wanted = LEVELS.indexOf(level);
-    if (wanted < 0 || wanted >= this.#level || !target.capabilities.logging) return undefined;
+    if (wanted < 0 || wanted >= this.#level) return false;
     this.#level = wanted;
-    return ask(backend, {
-      identity,
-      era: 'legacy',
-      method: 'logging/setLevel',
-      paramsText: JSON.stringify({ level }),
-      headers: backendSessionHeaders(target),
-      address: target.address,
-      deadline,
-    }).then(
-      () => undefined,
-      () => undefined,
-    );
+    return true;
   }
 }

@@ -21,6 +21,11 @@ interface PooledSession {
   readonly opening: Promise<BridgedSession>;
 }
 
+/** Such requests leave no state in a session that a tool could show. */
+function isStateless(method: string): boolean {
+  return method.endsWith('/list') || method === 'subscriptions/listen';
+}
+
 /** Sessions at one legacy backend: one for each principal and client profile, and one for each anonymous call. */
 export class SessionPool {
   readonly #deps: BridgeDeps;
@@ -96,13 +101,17 @@ export class SessionPool {
     const pooled = this.#all.get(session);
     if (pooled?.key !== undefined && this.#byKey.get(pooled.key) === pooled) this.#byKey.delete(pooled.key);
     this.#all.delete(session);
+    session.endListeners();
     if (session.uses === 0) session.close();
   }
 
   /** Ends unused sessions now, and the others after their last call. */
   retire(): void {
     this.#isRetired = true;
-    for (const session of [...this.#all.keys()]) if (session.uses === 0) this.#end(session);
+    for (const session of [...this.#all.keys()]) {
+      session.endListeners();
+      if (session.uses === 0) this.#end(session);
+    }
   }
 
   close(): void {
@@ -111,8 +120,8 @@ export class SessionPool {
   }
 
   #keyOf({ identity, caller, method }: BackendCall): string | undefined {
-    // Nobody could tell the state of one anonymous caller from that of another. Lists leave no state.
-    if (identity.key === ANONYMOUS.key && !this.#isShared && !method.endsWith('/list')) return undefined;
+    // Nobody could tell the state of one anonymous caller from that of another. Lists and subscriptions leave none.
+    if (identity.key === ANONYMOUS.key && !this.#isShared && !isStateless(method)) return undefined;
     return `${this.#isShared ? '' : identity.key}\n${caller?.capabilities ?? ''}\n${caller?.clientInfo ?? ''}`;
   }
 

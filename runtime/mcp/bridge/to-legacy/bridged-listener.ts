@@ -1,0 +1,99 @@
+import { NoAnswer } from '#runtime/mcp/backends/ask';
+import type { BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { BridgedSession, SessionListener } from './bridged-session.ts';
+import { objectAt, readModernMessage } from './modern-message.ts';
+import type { SessionPool } from './session-pool.ts';
+import { isListened } from './session-subscriptions.ts';
+
+const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
+const NO_FLOW = { pause: () => undefined, resume: () => undefined };
+
+/** Serves `subscriptions/listen` by a session of older revisions: its own stream, and `resources/subscribe`. */
+export class BridgedListener implements RunningCall, SessionListener {
+  readonly isHeld = false;
+  readonly #call: BackendCall;
+  readonly #backend: string;
+  readonly #pool: SessionPool;
+  readonly #wanted: JsonObject;
+  readonly #uris: Set<string>;
+  #session: BridgedSession | undefined;
+  #joined: readonly string[] = [];
+  #isOver = false;
+
+  constructor(call: BackendCall, pool: SessionPool, backend: string) {
+    this.#call = call;
+    this.#pool = pool;
+    this.#backend = backend;
+    const { body, spans } = readModernMessage(call.body ?? Buffer.alloc(0));
+    const { notifications } = objectAt(body, spans.params);
+    this.#wanted = isJsonObject(notifications) ? notifications : {};
+    const { resourceSubscriptions: uris } = this.#wanted;
+    this.#uris = new Set(Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []);
+  }
+
+  async start(): Promise<void> {
+    try {
+      const session = await this.#pool.take(this.#call, true);
+      if (this.#isOver) this.#pool.leave(session, false);
+      else await this.#listen(session);
+    } catch (error) {
+      if (this.#isOver) return;
+      this.#isOver = true;
+      const isFailure = error instanceof NoAnswer;
+      this.#call.sink.fail(isFailure ? error.failure : callFailure(this.#backend, 'protocol', false, error));
+    }
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#release();
+  }
+
+  updated(uri: string, data: string): void {
+    if (isListened(uri, this.#uris)) this.#emit(data);
+  }
+
+  /** The session is over. The caller opens another one. */
+  ended(): void {
+    if (this.#isOver) return;
+    this.abort();
+    this.#call.sink.close(false);
+  }
+
+  async #listen(session: BridgedSession): Promise<void> {
+    this.#session = session;
+    session.listeners.add(this);
+    const { sink, idText = 'null' } = this.#call;
+    sink.open(NO_FLOW, undefined);
+    // The stream of a session may have ended since: a resource must not change unheard.
+    await session.hear();
+    const uris = session.target.capabilities.subscribe ? [...this.#uris] : [];
+    const taken = await Promise.all(uris.map((uri) => session.subscriptions.join(uri)));
+    if (this.#isOver) {
+      for (const uri of uris) session.subscriptions.leave(uri);
+      return;
+    }
+    this.#joined = uris;
+    const notifications = { ...this.#wanted, resourceSubscriptions: uris.filter((_uri, index) => taken[index]) };
+    const params = { notifications, _meta: { [SUBSCRIPTION_ID]: JSON.parse(idText) as unknown } };
+    this.#emit(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }));
+  }
+
+  #release(): void {
+    const session = this.#session;
+    if (!session) return;
+    this.#session = undefined;
+    session.listeners.delete(this);
+    if (!session.isOver) for (const uri of this.#joined) session.subscriptions.leave(uri);
+    this.#pool.leave(session, false);
+  }
+
+  #emit(data: string): void {
+    if (this.#isOver) return;
+    this.#call.sink.event({ id: undefined, retry: undefined, data, message: decodeBackendMessage(data) });
+  }
+}
