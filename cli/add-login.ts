@@ -3,7 +3,7 @@ import { contextOf, examples, type Parts, type StateOptions, stateOption, timeou
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openBrowser } from './oauth/open-browser.ts';
-import { runningStatus } from './running-status.ts';
+import { runningStatus } from './find-local-status.ts';
 import { serversOf, type ServerSummary } from './summarise-status.ts';
 
 const HELP = `For MCPServers with remoteAuth: you log in once, and every caller of the server uses this login.

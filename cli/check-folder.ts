@@ -1,7 +1,7 @@
 import { dirname, relative, resolve } from 'node:path';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
 import { allocatePorts, readAllocations } from '#local/allocate-ports';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { applicantsOf, buildSnapshot } from '#local/build-snapshot';
 import { withStored } from '#local/current-folder-content';
 import { fileFacts } from '#local/file-facts';

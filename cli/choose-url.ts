@@ -1,8 +1,7 @@
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findLocalStatus } from './find-local-status.ts';
-import { kubectlFor } from './management/kubectl-for.ts';
-import { isCluster, type PlaceOptions } from './management/target.ts';
+import { isCluster, kubectlFor, type PlaceOptions } from './management/target.ts';
 import { chooseServer } from './status.ts';
 import { type ServerSummary, shownName } from './summarise-status.ts';
 

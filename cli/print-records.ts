@@ -1,6 +1,5 @@
 import type { Context, RecordFormat } from './context.ts';
 import { printObject } from './print-object.ts';
-import { printTable } from './print-table.ts';
 import { shownLine } from './shown-output.ts';
 
 export interface Listing<T> {
@@ -33,3 +32,14 @@ export function tableOf<T>(records: readonly T[], listing: Pick<Listing<T>, 'col
 const cellOf = (text: string): string => shownLine(text) || '-';
 
 export const cellsOf = <T>(record: T, { row }: Pick<Listing<T>, 'row'>): string[] => row(record).map(cellOf);
+
+export function printTable(rows: string[][]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -3,7 +3,7 @@ import type { LocalStatus, Listen } from '#local/local-status-file';
 import { isPerUser } from '#operator/plan/summarise-backends';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
-import { printTable } from './print-table.ts';
+import { printTable } from './print-records.ts';
 
 /** A namespace of a cluster has no folder. */
 export type ShownStatus = Pick<LocalStatus, 'resources' | 'problems' | 'processes'> &

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { resourceUrlOf, specForOneMachine, VirtualMCPServerSpec } from '#crds/kinds/index';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { listManifestFiles, readFolderContent, type FolderContent } from '#local/manifest-folder';
 import type { Manifest } from '#operator/snapshot';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { runningStatus } from './running-status.ts';
+import { runningStatus } from './find-local-status.ts';
 import { chooseServer } from './status.ts';
 
 /** The OAuth client that `vmcp token` uses. */

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { type FolderContent, listManifestFiles, readFolderContent } from '#local/manifest-folder';
 import type { ClusterFacts } from '#operator/snapshot';
 import type { Context, Format } from './context.ts';

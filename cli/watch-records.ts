@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Output, RecordFormat } from './context.ts';
-import { cellsOf, type Listing, printRecords, tableOf } from './print-records.ts';
-import { printTable } from './print-table.ts';
+import { cellsOf, type Listing, printRecords, printTable, tableOf } from './print-records.ts';
 import { shownLine, shownText, writeRaw } from './shown-output.ts';
 import { writeText } from '#operator/yaml-text';
 

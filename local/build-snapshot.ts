@@ -7,11 +7,20 @@ import { valueAt } from '#crds/parts/rule';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
-import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, Snapshot } from '#operator/snapshot';
+import {
+  GENERATED_SECRETS,
+  type GeneratedSecret,
+  type Kind,
+  type LocalFacts,
+  type Manifest,
+  type ResourceKey,
+  type SecretDigests,
+  type SecretFlaw,
+  type Snapshot,
+} from '#operator/snapshot';
 import { type Allocations, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allocate-ports.ts';
 import type { FolderContent } from './manifest-folder.ts';
 import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.ts';
-import { hasLogin } from './needed-secrets.ts';
 import { claimedPort, type PortConflicts } from './port-claims.ts';
 
 export interface Known {
@@ -154,4 +163,31 @@ export function buildSnapshot(folderContent: FolderContent, namespace: string, k
     documents: byName(Object.entries(known.documents)),
     observed: byName(Object.entries(known.observed)),
   };
+}
+
+const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
+
+/** An MCPServer gets its authorization server from the configuration that it references. */
+function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly Manifest[]): boolean {
+  if (kind === 'VirtualMCPServer') return valueAt(spec, ['authServerConfig']) !== undefined;
+  const name = valueAt(spec, ['externalAuthConfigRef', 'name']);
+  return manifests.some(
+    (one) =>
+      one.kind === 'MCPExternalAuthConfig' &&
+      one.metadata.name === name &&
+      one.metadata.namespace === metadata.namespace &&
+      valueAt(one.spec, ['embeddedAuthServer']) !== undefined,
+  );
+}
+
+/** The tokens are sealed, whichever runtime uses them. */
+function hasLogin({ spec }: Pick<Manifest, 'spec'>): boolean {
+  return valueAt(spec, ['remoteAuth']) !== undefined;
+}
+
+/** Keys for an authorization server or for sealed logins are included only when the resource has one. */
+export function neededSecrets(served: Manifest, manifests: readonly Manifest[]): GeneratedSecret[] {
+  const withAuthServer = hasAuthServer(served, manifests);
+  const isNeeded = (which: GeneratedSecret) => which === 'hmacSecret' && hasLogin(served);
+  return GENERATED_SECRETS.filter((which) => withAuthServer || !OF_AUTH_SERVER.has(which) || isNeeded(which));
 }

@@ -4,9 +4,8 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { inheritedVariables } from '#crds/parts/inherited-variables';
 import { CONTAINER_ENGINES } from '#operator/snapshot';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf, readIfThere, writeFileAtomic } from '#lib/files/write-file';
 import type { StateFolder } from './state-folder.ts';
-import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 const runFile = promisify(execFile);
 /** Milliseconds for the whole removal: on a busy machine each answer takes seconds. */

@@ -1,5 +1,5 @@
 import { keyText, type Manifest, type ResourceKey } from '#operator/snapshot';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import type { StoredSecrets } from './stored-secrets.ts';
 import { changesBetween, EMPTY, ManifestFolder, type FolderContent } from './manifest-folder.ts';
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/explain-append';
 
 const { W_OK, X_OK } = constants;

@@ -1,9 +1,8 @@
 import { signingAlgorithmOf } from '#lib/keys/signing-algorithm';
 import { findTlsProblem } from '#lib/tls/find-tls-problem';
-import { isBlank } from '#crds/parts/is-blank';
+import { HEADER_VALUE, isBlank } from '#crds/parts/primitives';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { firstCertificate, hasCertificate } from '#crds/parts/has-certificate';
-import { HEADER_VALUE } from '#crds/parts/primitives';
 import type { SecretFlaw } from '#operator/snapshot';
 import { contentHash } from '#operator/content-hash';
 

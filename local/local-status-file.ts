@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { Status } from '#crds/kinds/status';
 import { keyText, ResourceKey } from '#operator/snapshot';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf, readIfThere, writeFileAtomic } from '#lib/files/write-file';
 import { readLock } from './lock.ts';
 import { Problem } from './resource.ts';
 import { ProcessState } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
-import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 const Listen = z.object({ address: z.string(), privateAddress: z.string() });
 export type Listen = z.infer<typeof Listen>;

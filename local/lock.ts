@@ -1,9 +1,8 @@
 import { closeSync, linkSync, openSync, rmSync, writeSync } from 'node:fs';
 import { z } from 'zod';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf, readIfThere } from '#lib/files/write-file';
 import { isRunning, ProcessIdentity, startOf } from './process-identity.ts';
 import type { StateFolder } from './state-folder.ts';
-import { readIfThere } from '#lib/files/write-file';
 
 const Lock = z.object({
   ...ProcessIdentity.shape,

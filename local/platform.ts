@@ -18,7 +18,7 @@ import {
   runtimeName,
   type Snapshot,
 } from '#operator/snapshot';
-import { buildSnapshot } from './build-snapshot.ts';
+import { buildSnapshot, neededSecrets } from './build-snapshot.ts';
 import { Children, type LocalChild, PortTaken } from './children.ts';
 import { noteContainers } from './containers.ts';
 import { CurrentFolderContent } from './current-folder-content.ts';
@@ -26,7 +26,6 @@ import { fileFacts } from './file-facts.ts';
 import { HostAddress } from './host-address.ts';
 import { ignoresLimits } from './ignores-limits.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
-import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
 import { PortAllocations } from './port-allocations.ts';
 import { ProgramPorts } from './program-ports.ts';

@@ -1,5 +1,5 @@
 import { MCPServerSpec, resourceUrlOf, specForOneMachine, transportOf, VirtualMCPServerSpec } from '#crds/kinds/index';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { byName } from '#operator/by-name';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { keyText, type LocalFacts, type Manifest, parseKey, type ResourceKey, runtimeName } from '#operator/snapshot';

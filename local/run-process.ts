@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { describeEnd } from '#crds/parts/process-end';
 import type { Clock } from '#operator/queue';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { defined } from '#operator/plan/defined';
 import { ProcessIdentity, startOf } from './process-identity.ts';
 

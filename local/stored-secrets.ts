@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import type { Clock } from '#operator/queue';
 import type { Manifest } from '#operator/snapshot';
 import type { Problem } from './resource.ts';

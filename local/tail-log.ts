@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 
 /** Bytes read at once, and searched at the end of a file for its last lines. */
 const MOST = 256 * 1024;

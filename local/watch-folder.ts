@@ -1,7 +1,7 @@
 import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#operator/queue';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 
 /** Milliseconds without an event before changes are read, because an editor writes a file in several steps. */
 const QUIET = 100;

@@ -48,3 +48,9 @@ function refusal(cause: QuotaExceeded, { whose = 'for you', tell }: CallerQuotaO
   if (cause.limit === 'total') return new Problem('unavailable', `${told} already: try again later`, options);
   return new Problem('too_many_requests', `${told} ${whose} already: try again later`, options);
 }
+
+/** Releases at once if the signal is aborted already. */
+export function releaseOnAbort(signal: AbortSignal, release: () => void): void {
+  if (signal.aborted) release();
+  else signal.addEventListener('abort', release, { once: true });
+}

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 
 /** Problem codes with HTTP status (RFC 9110) and title. `docs/reference/problems.md` is generated from them. */
@@ -77,4 +78,10 @@ export class Problem extends Error {
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('internal', 'it failed inside; the log of vmcp says more', { cause: error });
+}
+
+/** Omits the query of the request. */
+export function failureText({ method, url }: IncomingMessage, { code, message, cause }: Problem): string {
+  const why = cause instanceof Error ? ` (${cause.message})` : '';
+  return `${method ?? ''} ${url?.split('?')[0] ?? ''}: ${code}: ${message}${why}`;
 }

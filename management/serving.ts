@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { CallerQuota } from './caller-quota.ts';
+import { CallerQuota, releaseOnAbort } from './caller-quota.ts';
 import type { RateLimit } from './limit-rate.ts';
 import type { Expected } from './if-match.ts';
 import { BOUNDS } from './memory-bounds.ts';
@@ -7,7 +8,6 @@ import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Services } from './services.ts';
 import { bodyBytes } from './read-body.ts';
-import { releaseOnAbort } from './release-on-abort.ts';
 import { whileAllowed } from './while-allowed.ts';
 
 /** Authenticated caller. */
@@ -215,4 +215,23 @@ function checkHead({ url = '', headersDistinct }: IncomingMessage): void {
   if (!url.startsWith('/')) throw new Problem('bad_request', 'path: write it from the root, without scheme and host');
   for (const name of ONCE)
     if ((headersDistinct[name]?.length ?? 0) > 1) throw new Problem('bad_request', `${name}: send this header once`);
+}
+
+/** Uses the format of the runtime's events. Holds path parameters only, because bodies may hold secrets. */
+export function renderAuditLine(event: ChangeEvent, loggedAt: Date): string {
+  const { type, outcome, source, user, method, path, namespace, params, durationMs, code } = event;
+  const name = typeof params.name === 'string' ? params.name : params.key;
+  const line = {
+    audit_id: randomUUID(),
+    type,
+    logged_at: loggedAt.toISOString(),
+    outcome,
+    component: 'vmcp-management',
+    source,
+    subjects: { ...(user !== undefined && { user }) },
+    target: { endpoint: path, method, type: path.split('/')[1], ...(name !== undefined && { name }) },
+    metadata: { duration_ms: Math.round(durationMs * 1000) / 1000, transport: 'http' },
+    data: { ...(namespace && { namespace }), ...params, ...(code !== undefined && { code }) },
+  };
+  return `${JSON.stringify(line)}\n`;
 }

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { authServerUrls } from '#runtime/authserver/urls';
 import type { Gateway } from '#runtime/gateway';

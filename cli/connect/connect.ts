@@ -6,7 +6,7 @@ import { findLocalStatus } from '../find-local-status.ts';
 import { isCluster } from '../management/target.ts';
 import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
-import { printTable } from '../print-table.ts';
+import { printTable } from '../print-records.ts';
 import { chooseServer } from '../status.ts';
 import { CLIENTS, findClient, type Home, homeOf, type McpClient } from '#management/clients/files/clients';
 import { UnreadableConfig } from '#management/clients/files/config-editor';

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { type Form, formsIn } from './read-html.ts';
 
 const DEADLINE = 10_000;

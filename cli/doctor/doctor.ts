@@ -3,7 +3,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven } from '../read-given.ts';
 import type { Context } from '../context.ts';
 import { printObject } from '../print-object.ts';
-import { printTable } from '../print-table.ts';
+import { printTable } from '../print-records.ts';
 import { checkAuthorize, checkForgottenClient, checkRegistration } from './check-clients.ts';
 import { checkEndpoint, checkHostAndOrigin, checkProbes } from './check-endpoint.ts';
 import { checkKeys, checkResource, checkServer } from './check-metadata.ts';

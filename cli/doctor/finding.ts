@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
 
 /** warning: some clients fail; skipped: the check could not run. */

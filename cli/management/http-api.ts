@@ -1,10 +1,9 @@
 import { BASE } from '#management/base';
 import type { Operation } from '#management/operation';
 import { ProblemBody } from '#management/problem';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import type { ManagementApi } from './management-api.ts';
-import { readResult } from './read-result.ts';
+import { type ManagementApi, readResult } from './management-api.ts';
 import { Refusal } from './refusal.ts';
 
 interface HttpApiOptions {

@@ -2,8 +2,7 @@ import type { Caller } from '#management/operation';
 import { type Problem, problemOf } from '#management/problem';
 import type { Services } from '#management/services';
 import type { CliError } from '../exit-codes.ts';
-import type { ManagementApi } from './management-api.ts';
-import { readResult } from './read-result.ts';
+import { type ManagementApi, readResult } from './management-api.ts';
 import { Refusal } from './refusal.ts';
 
 interface InProcessOptions {

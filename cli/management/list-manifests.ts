@@ -1,6 +1,6 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { listAll } from '#operator/kubernetes/api/list-all';
-import { manifestOf } from '#operator/kubernetes/api/manifest-of';
+import { manifestOf } from '#operator/kubernetes/api/object';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind, Manifest } from '#operator/snapshot';
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { TypedOperation } from '#management/operation';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
 /** Query values are strings, as in a URL. */
 interface Ask<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
@@ -30,4 +31,16 @@ export interface ManagementApi {
     ask?: Ask<P, Q, B>,
   ): AsyncIterable<string>;
   close(): Promise<void>;
+}
+
+/** @throws CliError when another version of vmcp answers */
+export function readResult<R extends z.ZodType>(result: R, body: unknown): z.output<R> {
+  const read = result.safeParse(body);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
+  throw new CliError(
+    EXIT_CODES.failed,
+    `what runs here answers as another version of vmcp does${where}: stop it with vmcp down, and start it again`,
+  );
 }

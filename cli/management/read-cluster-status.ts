@@ -1,7 +1,6 @@
-import type { Status } from '#crds/kinds/status';
+import { readStatus, type Status } from '#crds/kinds/status';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { KubeApi } from '#operator/kubernetes/api/api';
-import { readStatus } from '#management/stores/read-status';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import type { Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';

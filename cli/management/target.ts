@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { stateOption } from '../command-parts.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { quoted } from '../name-program.ts';
 
 export interface TargetOptions {
   state: string;
@@ -66,3 +67,13 @@ last), and what they change is taken over at the next \`vmcp up\`; secrets and t
 (\`-n\`), with the rights of the kubeconfig and no others. The API group of an installation is found by itself; a cluster with several wants
 \`--api-group\`. \`vmcp status\`, \`connect\`, \`try\` and \`doctor\` look at the endpoints of what runs here, or of that namespace; an endpoint with a URL that
 only pods reach is refused with what to do.`;
+
+export function kubectlFor(
+  { kubeconfig, context }: Pick<TargetOptions, 'kubeconfig' | 'context'>,
+  namespace: string,
+): string {
+  const named = Object.entries({ kubeconfig, context }).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option} ${quoted(value)}`],
+  );
+  return ['kubectl', ...named, `-n ${namespace}`].join(' ');
+}

@@ -1,5 +1,5 @@
 import type { RedisConfig } from '#lib/connections/redis-options';
-import { isRedisAddress } from '#crds/parts/redis-address';
+import { isRedisAddress } from '#crds/parts/storage';
 import type { KeyAccess } from '#cli/storage/redis-keys';
 import { Redis } from '#crds/run-config/storage';
 import { defined } from '#operator/plan/defined';

@@ -1,16 +1,15 @@
 import { isIP } from 'node:net';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { KubeApi } from '#operator/kubernetes/api/api';
-import { manifestOf } from '#operator/kubernetes/api/manifest-of';
+import { manifestOf } from '#operator/kubernetes/api/object';
 import { ownResource, PODS, SECRETS } from '#operator/kubernetes/api/resources';
 import { runtimeSelector, selectorText } from '#operator/plan/object-parts';
 import { type Kind, keyText, type Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { connectCluster, explainFailure } from '../management/connect-cluster.ts';
 import { findApiGroup } from '../management/find-api-group.ts';
-import { kubectlFor } from '../management/kubectl-for.ts';
+import { kubectlFor, type TargetOptions } from '../management/target.ts';
 import { type Installation, listManifests } from '../management/list-manifests.ts';
-import type { TargetOptions } from '../management/target.ts';
 import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
 

@@ -3,8 +3,7 @@ import { examples, listOptions, output, type Parts, timeoutOption } from '../com
 import type { Context, RecordFormat } from '../context.ts';
 import { withoutFolder } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
-import { printRecords } from '../print-records.ts';
-import { printTable } from '../print-table.ts';
+import { printRecords, printTable } from '../print-records.ts';
 import { shownLine } from '../shown-output.ts';
 import { type ListOptions, showRecords } from '../watch-records.ts';
 import type { Entry } from './registry-list.ts';

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { listRegistries, updateRegistry } from '#management/operations/registries';
 import type { RegistrySettings } from '#management/registries/registry-settings';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
-import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
+import { FETCHING_FLAGS, namingFlags } from '../management/refusal.ts';
 import { showProgress } from '../show-progress.ts';
 
 const DEFAULT = 'default';

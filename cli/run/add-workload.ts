@@ -1,4 +1,5 @@
 import { createWorkload } from '#management/operations/create-workload';
+import { createGroup, listGroups } from '#management/operations/groups';
 import { getWorkload } from '#management/operations/workloads';
 import type { NewWorkload } from '#management/records/workload';
 import type { ProviderType } from '#management/secrets/secrets';
@@ -7,7 +8,6 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { shownLine } from '../shown-output.ts';
-import { chooseGroup, type Group } from './choose-group.ts';
 import { findSource, type Found } from './find-source.ts';
 import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
 import { storeSecrets } from './store-secrets.ts';
@@ -105,4 +105,24 @@ function bodyOf(
       header_forward: { add_plaintext_headers: plain, add_headers_from_secret: fromSecret },
     }),
   };
+}
+
+/** `vmcp run` gives this group to a folder that it creates. */
+export const USUAL_GROUP = 'tools';
+
+interface Group {
+  name: string;
+  /** No endpoint offers it yet. */
+  isNew: boolean;
+}
+
+/** Returns the named, the only or the default group; creates a missing one. @throws CliError */
+async function chooseGroup(api: ManagementApi, wanted: string | undefined): Promise<Group> {
+  const names = (await api.call(listGroups)).body.groups.map(({ name }) => name);
+  const group = wanted ?? (names.length === 1 ? names[0] : USUAL_GROUP) ?? USUAL_GROUP;
+  if (names.includes(group)) return { name: group, isNew: false };
+  if (wanted === undefined && names.length > 0)
+    throw new CliError(EXIT_CODES.usage, `there are several groups: name one with --group (${names.join(', ')})`);
+  await api.call(createGroup, { body: { name: group } });
+  return { name: group, isNew: true };
 }

@@ -1,4 +1,4 @@
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { createSecret, deleteSecret } from '#management/operations/secrets';
 import type { ProviderType } from '#management/secrets/secrets';
 import type { Context } from '../context.ts';

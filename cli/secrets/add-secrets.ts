@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { examples, listOptions, type Parts } from '../command-parts.ts';
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { confirm, yesOption } from '../confirm.ts';
 import { changeEach } from '../management/change-each.ts';
 import { later, withoutFolder } from '../management/command.ts';

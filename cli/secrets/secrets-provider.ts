@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { createSecret, listSecrets, setUpSecrets, updateSecret } from '#management/operations/secrets';
 import type { ProviderType } from '#management/secrets/secrets';
 import type { Context } from '../context.ts';

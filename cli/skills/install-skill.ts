@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { installSkill, validateSkillOperation } from '#management/operations/skills';
 import type { InstalledSkill } from '#management/records/skill';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
-import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
+import { FETCHING_FLAGS, namingFlags } from '../management/refusal.ts';
 
 export interface InstallOptions {
   version?: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shownLine } from '../shown-output.ts';
-import { printTable } from '../print-table.ts';
+import { printTable } from '../print-records.ts';
 
 export interface TriedTool {
   name: string;

@@ -2,9 +2,8 @@ import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@model
 import { chooseUrl, type EndpointOptions } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { endLogin } from '../oauth/end-login.ts';
+import { boundedFetch, createOAuthClient, endLogin, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
 import { forgetClient, isClientKnown, keepClient, readClient } from '../oauth/cached-client.ts';
-import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
 import { openBrowser } from '../oauth/open-browser.ts';
 import { failureAt } from '../oauth/failure-at.ts';
 import { type CallbackReceiver, openCallback } from '../oauth/receive-callback.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkloadStatus, WorkloadSummary } from '#management/records/workload';
-import { tellNotYet } from '#management/workloads/not-yet';
+import { tellNotYet } from '#management/workloads/workload-state';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { BackendStatus } from '../parts/backend-status.ts';
+import { BackendStatus, backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { ToolsFilter, ToolsOverride } from '../parts/aggregation.ts';
 import { AuditConfig } from '../parts/audit.ts';
 import { AuthzConfig } from '../parts/authz-config.ts';
 import { mapOf } from '../parts/collections.ts';
-import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { OidcConfig, OidcConfigRef, secureUrl } from '../parts/oidc-config.ts';
 import { PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
 import { Cidr, HttpUrl, Port } from '../parts/primitives.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { BackendStatus } from '../parts/backend-status.ts';
-import { Condition, Phase } from '../parts/conditions.ts';
+import { BackendStatus, Condition, Phase } from '../parts/conditions.ts';
 import { MCPGroupStatus } from './mcp-group.ts';
 import { MCPServerStatus } from './mcp-server.ts';
 import { VirtualMCPServerStatus } from './virtual-mcp-server.ts';
@@ -27,3 +26,8 @@ export const Status = z.object({
   backends: z.array(BackendSummary).optional(),
 });
 export type Status = z.infer<typeof Status>;
+
+/** Returns undefined before the operator's first write, and for another version of the format. */
+export function readStatus(status: unknown): Status | undefined {
+  return Status.safeParse(status).data;
+}

@@ -1,9 +1,17 @@
 import { z } from 'zod';
-import { durationBetween } from './bounded-duration.ts';
+import {
+  AddedHeaderName,
+  DnsLabel,
+  durationBetween,
+  HostPattern,
+  HttpUrl,
+  IdentifierUrl,
+  Scopes,
+  text,
+} from './primitives.ts';
 import { listByKey } from './collections.ts';
 import { DEFAULTS, LONGEST_LOGIN_DAYS } from './defaults.ts';
 import { secureUrl, urlIsSecure } from './oidc-config.ts';
-import { DnsLabel, AddedHeaderName, HostPattern, HttpUrl, IdentifierUrl, Scopes, text } from './primitives.ts';
 import { SecretKeyRef } from './references.ts';
 import { type Rule, valueAt, withRules } from './rule.ts';
 import { AuthServerStorage } from './storage.ts';

@@ -44,3 +44,6 @@ export const LONGEST_LOGIN_DAYS = 30;
 export const KUBERNETES_AUDIENCE = 'toolhive';
 /** Issuer of service account tokens if the cluster's own issuer is unknown. */
 export const KUBERNETES_ISSUER = 'https://kubernetes.default.svc';
+
+/** Secret of the management API's values in a cluster; on one machine, the secrets provider replaces it. No child has this name. */
+export const STORED_SECRET = 'vmcp-secrets';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { KUBERNETES_AUDIENCE } from './defaults.ts';
 import { oneBlockPerType } from './one-block-per-type.ts';
-import { LOOPBACK_HOST } from './loopback.ts';
+import { LOOPBACK_HOST } from './private-address.ts';
 import { DnsLabel, HttpUrl, IdentifierUrl, ObjectName, Scopes, text } from './primitives.ts';
 import { CaBundleRef, configMapKeyRef, SecretKeyRef } from './references.ts';
 import { celHas, celPath, celString, needs, type Rule, valueAt, withRules } from './rule.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { mapOf } from './collections.ts';
 import { DEFAULTS } from './defaults.ts';
-import { Deadline, durationBetween } from './bounded-duration.ts';
-import { DnsLabel } from './primitives.ts';
+import { Deadline, DnsLabel, durationBetween } from './primitives.ts';
 
 const Interval = durationBetween('1s', '24h');
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withRules } from './rule.ts';
 
 /** One duration: one or more numbers with a unit (`1h30m`, `1.5h`). Units: ms, s, m, h, d. */
 const DURATION = /^([0-9]{1,9}([.][0-9]{1,9})?(ms|s|m|h|d)){1,8}$/;
@@ -138,3 +139,25 @@ export const Port = z.int().min(1).max(65_535);
 const Scope = text(256).regex(/^[!#-[\]-~]+$/, 'not a scope; write it without spaces, quotes and backslashes');
 export const Scopes = z.array(Scope).max(64);
 export const ToolName = text(256);
+
+/** Returns whether a secret has no character besides blanks: the plan and the runtime count it as empty. */
+export const isBlank = (secret: string): boolean => secret.trim() === '';
+
+/** Returns the schema of a duration with inclusive bounds. CEL knows no days, so only the refinement measures a duration with `d`. */
+export function durationBetween(least: string, most: string) {
+  return withRules(Duration, {
+    at: [],
+    message: `out of range; write a duration from ${least} to ${most}`,
+    // For a text that is no duration, only its form is reported.
+    holds: (value) =>
+      !Duration.safeParse(value).success ||
+      (millisecondsOf(value) >= millisecondsOf(least) && millisecondsOf(value) <= millisecondsOf(most)),
+    cel: `self.contains('d') || (duration(self) >= duration('${least}') && duration(self) <= duration('${inHours(most)}'))`,
+  });
+}
+
+export const Deadline = durationBetween('1ms', '24h');
+
+function inHours(duration: string): string {
+  return duration.replace(/(\d+)d/g, (_, days: string) => `${Number(days) * 24}h`);
+}

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { durationBetween } from './bounded-duration.ts';
+import { durationBetween, ToolName } from './primitives.ts';
 import { listByKey } from './collections.ts';
-import { ToolName } from './primitives.ts';
 import { type Rule, withRules } from './rule.ts';
 
 const Period = durationBetween('1s', '24h');

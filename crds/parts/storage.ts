@@ -1,11 +1,19 @@
 import { z } from 'zod';
 import { DEFAULTS } from './defaults.ts';
-import { Deadline } from './bounded-duration.ts';
+import { Deadline, DnsLabel, text } from './primitives.ts';
 import { oneBlockPerType } from './one-block-per-type.ts';
-import { DnsLabel, text } from './primitives.ts';
-import { isRedisAddress } from './redis-address.ts';
 import { SecretKeyRef } from './references.ts';
 import { exactlyOne, needs, notBoth, type Rule, withRules } from './rule.ts';
+
+/** Parses `host:port`, `host` or `[address]:port`. `port` is the default. Returns undefined for another text. */
+export function readRedisAddress(text: string, port: number): { host: string; port: number } | undefined {
+  const parts = /^(?:\[(?<literal>[0-9a-fA-F:.%]+)\]|(?<name>[^:[\]\s/@]+))(?::(?<port>\d{1,5}))?$/.exec(text)?.groups;
+  const host = parts?.literal ?? parts?.name;
+  const written = Number(parts?.port ?? port);
+  return host === undefined || written < 1 || written > 65_535 ? undefined : { host, port: written };
+}
+
+export const isRedisAddress = (text: string) => readRedisAddress(text, 1) !== undefined;
 
 const ADDRESS = 'not an address; write host:port';
 const Address = text(512)

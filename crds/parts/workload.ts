@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { durationBetween } from './bounded-duration.ts';
-import { listByKey, mapOf } from './collections.ts';
-import { DEFAULTS } from './defaults.ts';
 import {
   AddedHeaderName,
   DnsLabel,
+  durationBetween,
   EnvName,
   HEADER_VALUE,
   HttpUrl,
@@ -13,6 +11,8 @@ import {
   Scopes,
   text,
 } from './primitives.ts';
+import { listByKey, mapOf } from './collections.ts';
+import { DEFAULTS } from './defaults.ts';
 import { CaBundleRef, SecretKeyRef } from './references.ts';
 import { needs, type Rule, withRules } from './rule.ts';
 

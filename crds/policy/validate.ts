@@ -1,15 +1,13 @@
 import type { SchemaJson, ValidationError } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar } from './cedar.ts';
-import { checkNesting, countOperators } from './check-nesting.ts';
+import { checkNesting, countOperators, describeError, nameOf, type ParsedPolicy, parsePolicies } from './parse.ts';
 import type { UserEntity } from './entities.ts';
-import { shapeEntities, type EntityShapes } from './entity-types.ts';
+import { buildSchema, type EntityShapes, shapeEntities } from './schema.ts';
 import { explainUnknown, findImpossibleHas, type KnownAttributes } from './explain-attributes.ts';
 import { inferTypes, type Reading } from './infer-types.ts';
 import { findMentions, type Mentions } from './mentions.ts';
 import { findNamedResources, type NamedResource } from './named-resources.ts';
-import { describeError, nameOf, parsePolicies, type ParsedPolicy } from './parse.ts';
 import { readEntities } from './read-entities.ts';
-import { buildSchema } from './schema.ts';
 import { writeType, type ValueType } from './value-type.ts';
 import { CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 

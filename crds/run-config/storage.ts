@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { inMilliseconds, objectLike } from '../parts/meaning.ts';
 import { text } from '../parts/primitives.ts';
-import { isRedisAddress } from '../parts/redis-address.ts';
+import { isRedisAddress, Redis as RedisConfig } from '../parts/storage.ts';
 import { exactlyOne, withRules } from '../parts/rule.ts';
-import { Redis as RedisConfig } from '../parts/storage.ts';
 
 const File = text(4096);
 const Address = z.string().max(512).refine(isRedisAddress, 'not an address; write host:port');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { RunConfig } from '#crds/run-config/run-config';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { isPortFree } from '#local/check-port';
 import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';

@@ -5,7 +5,7 @@ import {
   type StandaloneConnectionOptions,
 } from 'ioredis';
 import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
-import { readRedisAddress } from '#crds/parts/redis-address';
+import { readRedisAddress } from '#crds/parts/storage';
 import type { Storage } from '#crds/run-config/storage';
 import { hasCertificate, NO_AUTHORITIES } from '#crds/parts/has-certificate';
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { codeOf } from './code-of.ts';
 
 /** Returns the text of a file; undefined if the file does not exist. */
 export function readIfThere(path: string): string | undefined {
@@ -73,4 +72,10 @@ export function flushFolder(path: string): void {
   } finally {
     closeSync(folder);
   }
+}
+
+/** Returns the code of an error of the operating system or of Node, e.g. `ENOENT`; undefined for other values. Codes contain no secret. */
+export function codeOf(problem: unknown): string | undefined {
+  if (typeof problem !== 'object' || problem === null || !('code' in problem)) return undefined;
+  return typeof problem.code === 'string' ? problem.code : undefined;
 }

@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '../files/write-file.ts';
 
 /** Certificates and keys in PEM form. */
 interface TlsMaterial {

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { z } from 'zod';
 import { proxyOf } from '#lib/connections/proxy';
+import type { KubeApi } from '#operator/kubernetes/api/api';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { SECRETS } from '#operator/kubernetes/api/resources';
 import { Clients } from '../clients/clients.ts';
@@ -27,7 +28,6 @@ import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
 import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
-import type { ClusterPlace } from './cluster-place.ts';
 
 /** Serves the management API and commands with a kubeconfig. */
 export function clusterServices(place: ClusterPlace): (namespace: string) => Services {
@@ -129,4 +129,19 @@ function clusterRegistries(
     cluster: { resources, namespace },
     onProblem: onFailure,
   });
+}
+
+export interface ClusterPlace {
+  api: KubeApi;
+  /** Separate connections for logs, so that long streams do not block other requests. */
+  streams: KubeApi;
+  apiGroup: string;
+  environment: NodeJS.ProcessEnv;
+  /** Whether records may allow private addresses, called from the network of this process. */
+  privateAddresses: boolean;
+  /** Folder with a file `<host>.json` for each sigstore instance. Without it only the public instance is trusted. */
+  sigstoreRoots?: string | undefined;
+  version: string;
+  /** Called on internal failures. The text contains no secret. */
+  onFailure: (text: string) => void;
 }

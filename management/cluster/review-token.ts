@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { Resource } from '#operator/kubernetes/api/object';
 import { Problem } from '../problem.ts';
-import { review } from './review.ts';
+import { review } from './cluster-authority.ts';
 
 /** Required audience. Callers must not send tokens for the API server itself to other services. */
 const AUDIENCE = 'vmcp-management';

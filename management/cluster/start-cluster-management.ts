@@ -2,18 +2,16 @@ import type { Writable } from 'node:stream';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { type Agreed, keepCertificates } from '#operator/kubernetes/certificates/keep-certificates';
 import type { Log } from '#lib/log/log';
-import { failureText } from '../failure-text.ts';
+import { failureText } from '../problem.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import { renderAuditLine } from '../render-audit-line.ts';
+import { renderAuditLine, Serving } from '../serving.ts';
 import type { Services } from '../services.ts';
 import { createRoutes } from '../routes.ts';
-import { Serving } from '../serving.ts';
 import { announceAuthority } from './announce-authority.ts';
 import { clusterAuthority } from './cluster-authority.ts';
-import type { ClusterPlace } from './cluster-place.ts';
-import { clusterServices } from './cluster-services.ts';
+import { type ClusterPlace, clusterServices } from './cluster-services.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {

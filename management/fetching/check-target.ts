@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
-import { isPrivateAddress } from '#crds/parts/private-address';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost, isPrivateAddress } from '#crds/parts/private-address';
+import { Problem } from '../problem.ts';
 import { FetchFailure } from './fetch-failure.ts';
 
 export interface AddressRules {
@@ -43,4 +43,13 @@ function resolve(host: string, lookup: typeof systemLookup): Promise<string[]> {
       else give(found.map(({ address }) => address));
     });
   });
+}
+
+export const PRIVATE_OFF =
+  'whoever runs the management API allows it none (--allow-private-addresses, chart value management.allowPrivateAddresses)';
+
+/** The caller may not have access to the network of this process. @throws Problem `private_address_refused` */
+export function checkPrivate(wanted: boolean, allowed: boolean): void {
+  if (wanted && !allowed)
+    throw new Problem('private_address_refused', `allow_private_ip: ${PRIVATE_OFF}; leave it out`);
 }

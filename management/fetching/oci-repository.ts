@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from './fetch-failure.ts';
 import type { HttpAnswer, HttpClient } from './http-client.ts';

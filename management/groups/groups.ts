@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import type { NewGroup, WorkloadGroup } from '../records/group.ts';
-import { onWhatIsRead } from '../stores/on-what-is-read.ts';
+import { onWhatIsRead } from '../stores/attempts.ts';
 import { stale } from '../stores/record-store.ts';
 import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Status } from '#crds/kinds/status';
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { proxyOf } from '#lib/connections/proxy';
 import { FileLock } from '#lib/files/file-lock';
 import { readLocalStatus } from '#local/local-status-file';
@@ -17,6 +17,7 @@ import { ImageProvenance, openRoots, ROOTS_VARIABLE } from '../provenance/image-
 import { limitChecks } from '../provenance/limit-checks.ts';
 import { Registries } from '../registries/registries.ts';
 import { localQuota } from '../registries/registry-quota.ts';
+import type { LocalSecrets } from '../secrets/local-secrets.ts';
 import type { Services } from '../services.ts';
 import { LocalSkills } from '../skills/local-skills.ts';
 import { FETCH_DEADLINE } from '../skills/skill-source.ts';
@@ -27,7 +28,6 @@ import { folderResources } from '../stores/folder-resources.ts';
 import { ManifestFiles } from '../stores/manifest-files.ts';
 import { localPorts, localRuntime } from '../workloads/local-runtime.ts';
 import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
-import type { LocalPlace } from './local-place.ts';
 
 /** Returns the same services with and without a running `vmcp up`. */
 export function localServices(place: LocalPlace): (namespace: string) => Services {
@@ -125,4 +125,15 @@ function openLocalSkills(place: LocalPlace): (namespace: string) => Skills {
 /** Follows the XDG Base Directory Specification; other systems use the same path, because they define none. */
 function stateOf({ path, environment }: Home): string {
   return environment.XDG_STATE_HOME ?? join(path, '.local', 'state');
+}
+
+export interface LocalPlace {
+  state: StateFolder;
+  folder: string;
+  /** The same secrets that the running vmcp reads. */
+  secrets: LocalSecrets;
+  environment: NodeJS.ProcessEnv;
+  version: string;
+  /** Receives internal failures; the text holds no secret. */
+  onFailure: (text: string) => void;
 }

@@ -1,21 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf, writeFileAtomic } from '#lib/files/write-file';
 import { openLogFile } from '#local/log-file';
-import { writeFileAtomic } from '#lib/files/write-file';
 import { ManifestFolder } from '#local/manifest-folder';
-import { failureText } from '../failure-text.ts';
+import { failureText, problemOf } from '../problem.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import { problemOf } from '../problem.ts';
-import { renderAuditLine } from '../render-audit-line.ts';
+import { renderAuditLine, Serving } from '../serving.ts';
 import { createRoutes } from '../routes.ts';
 import type { Services } from '../services.ts';
-import { Serving } from '../serving.ts';
 import { localAuthority } from './local-authority.ts';
-import type { LocalPlace } from './local-place.ts';
-import { localServices } from './local-services.ts';
+import { type LocalPlace, localServices } from './local-services.ts';
 
 const FIRST_PORT = 4485;
 const STEP = 10;

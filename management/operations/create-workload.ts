@@ -1,13 +1,13 @@
 import { isOn } from '../flag.ts';
 import { NoParams, operation } from '../operation.ts';
-import { tellCheckedImage } from '../provenance/tell-checked-image.ts';
+import { tellCheckedImage } from '../provenance/checked-image.ts';
 import { Problem } from '../problem.ts';
 import { NewWorkload, WorkloadForced, WorkloadMade } from '../records/workload.ts';
 import { DEFAULT } from '../registries/registries.ts';
 import type { Services } from '../services.ts';
 import { nameOfEntry, workloadOfEntry } from '../registries/workload-of-entry.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
-import { versionOf } from '../workloads/workload-version.ts';
+import { versionOf } from '../workloads/permission-profiles.ts';
 import { checkChange, PORT, RECORD, workload, WRITING } from './workload-changes.ts';
 
 export const createWorkload = operation({

@@ -1,4 +1,4 @@
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import {

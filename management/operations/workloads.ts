@@ -21,7 +21,7 @@ import type { StoredResource } from '../stores/resources.ts';
 import type { Edited } from '../workloads/detail.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { restarted, started, stopped } from '../workloads/stop-and-start.ts';
-import { versionOf } from '../workloads/workload-version.ts';
+import { versionOf } from '../workloads/permission-profiles.ts';
 import { createWorkload } from './create-workload.ts';
 import { beginWork, checkChange, checkStart, PORT, RECORD, workload, WRITING } from './workload-changes.ts';
 

@@ -1,5 +1,5 @@
 import type { ProxySettings } from '#lib/connections/proxy';
-import { PRIVATE_OFF } from '../fetching/check-private.ts';
+import { PRIVATE_OFF } from '../fetching/check-target.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { createHttpClient } from '../fetching/http-client.ts';
 import { OciRepository } from '../fetching/oci-repository.ts';

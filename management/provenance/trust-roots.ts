@@ -7,7 +7,7 @@ import { TrustedRoot } from '@sigstore/protobuf-specs';
 import { DEFAULT_MIRROR_URL, getTrustedRoot } from '@sigstore/tuf';
 import { toTrustMaterial, type TrustMaterial } from '@sigstore/verify';
 import { z } from 'zod';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 
 export interface TrustRootsOptions {
   /** Holds a file `<host>.json` for each sigstore instance. Without it only the public instance is trusted. */

@@ -1,6 +1,6 @@
 import type * as oidc from 'openid-client';
 import type { ProxySettings } from '#lib/connections/proxy';
-import { PRIVATE_OFF } from '../fetching/check-private.ts';
+import { PRIVATE_OFF } from '../fetching/check-target.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { createHttpClient, type HttpClient } from '../fetching/http-client.ts';
 import { discoverIssuer } from './discover-issuer.ts';

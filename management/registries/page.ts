@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { weightOf } from '#operator/json-amounts';
+import type { HttpClient } from '../fetching/http-client.ts';
 import { RegistryContent } from '../records/registry.ts';
 
 /** The weight is computed again after a load, because the store is not trusted. */
@@ -44,3 +45,13 @@ export function checkWeight(page: CachedPage, longest: number): Page {
 }
 
 export const weightOfPages = (pages: readonly Page[]): number => pages.reduce((sum, { bytes }) => sum + bytes, 0);
+
+export interface Reading {
+  /** URL or absolute path. */
+  source: string;
+  former: readonly Page[];
+  http: HttpClient;
+  authorization: string | undefined;
+  signal: AbortSignal;
+  longest: number;
+}

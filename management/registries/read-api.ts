@@ -3,8 +3,7 @@ import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';
-import { checkWeight, type Page } from './page.ts';
-import type { Reading } from './registry-reading.ts';
+import { checkWeight, type Page, type Reading } from './page.ts';
 
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.page, objects: 20_000, values: 100_000 };
 const PAGE_SIZE = 100;

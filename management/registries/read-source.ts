@@ -1,15 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { explainIssues } from '#crds/parts/explain';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { excessOf } from '#operator/json-amounts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
-import { checkWeight, type Page } from './page.ts';
+import { checkWeight, type Page, type Reading } from './page.ts';
 import { readApi } from './read-api.ts';
-import type { Reading } from './registry-reading.ts';
 
 /** The file is parsed in one event-loop turn. */
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.file, objects: 100_000, values: 500_000 };

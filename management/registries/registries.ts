@@ -1,4 +1,4 @@
-import { checkPrivate } from '../fetching/check-private.ts';
+import { checkPrivate } from '../fetching/check-target.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';

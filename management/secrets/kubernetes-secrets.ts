@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { KubeObject } from '#operator/kubernetes/api/object';

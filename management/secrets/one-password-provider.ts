@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { z } from 'zod';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 import type { LocalProvider } from './local-provider.ts';
 

@@ -1,7 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from '#lib/files/code-of';
-import { readIfThere } from '#lib/files/write-file';
+import { codeOf, readIfThere } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 
 /** Lies outside of the state folder, so that no copy of that folder holds both. */

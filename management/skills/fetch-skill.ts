@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { Problem } from '../problem.ts';
-import { copyTree } from './copy-tree.ts';
+import { copyTree } from './list-tree.ts';
 import { fetchGit } from './fetch-git.ts';
 import { fetchOci } from './fetch-oci.ts';
 import { unusable } from './skill-limits.ts';

@@ -1,5 +1,8 @@
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { checkPath, SeenPaths } from './check-path.ts';
 import { SkillBudget, Space, unusable } from './skill-limits.ts';
 
@@ -31,4 +34,27 @@ export async function listTree(folder: string, space = new Space()): Promise<Tre
   };
   await walk([]);
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** @throws Problem `bad_request` for anything that is not a file or folder */
+export async function copyTree(from: string, to: string, space?: Space): Promise<void> {
+  const files = await listTree(from, space);
+  await mkdir(to, { recursive: true, mode: 0o755 });
+  for (const { path, isProgram } of files) {
+    const target = join(to, ...path.split('/'));
+    await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+    await copyFile(join(from, ...path.split('/')), target, constants.COPYFILE_EXCL);
+    await chmod(target, isProgram ? 0o755 : 0o644);
+  }
+}
+
+/** Returns `sha256:` and hex of a line per file, sorted by path: executable or not, digest, path as JSON. @throws Problem `bad_request` */
+export async function digestTree(folder: string, files?: readonly TreeFile[]): Promise<string> {
+  const whole = createHash('sha256');
+  for (const { path, isProgram } of files ?? (await listTree(folder))) {
+    const one = createHash('sha256');
+    await pipeline(createReadStream(join(folder, ...path.split('/'))), one);
+    whole.update(`${isProgram ? 'x' : '-'} ${one.digest('hex')} ${JSON.stringify(path)}\n`);
+  }
+  return `sha256:${whole.digest('hex')}`;
 }

@@ -1,8 +1,7 @@
 import { lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { codeOf } from '#lib/files/code-of';
-import { copyTree } from './copy-tree.ts';
-import { digestTree } from './digest-tree.ts';
+import { codeOf } from '#lib/files/write-file';
+import { copyTree, digestTree } from './list-tree.ts';
 import { unusable } from './skill-limits.ts';
 
 /** Names beside a target for unfinished work. They are hidden, so that clients do not read them as skills. */

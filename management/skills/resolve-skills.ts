@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkPrivate } from '../fetching/check-private.ts';
+import { checkPrivate } from '../fetching/check-target.ts';
 import type { SkillMetadata } from '../records/skill.ts';
-import { digestTree } from './digest-tree.ts';
+import { digestTree } from './list-tree.ts';
 import { extractArchive } from './extract-archive.ts';
 import { fetchSkill, findRoot } from './fetch-skill.ts';
 import { type Space, unusable } from './skill-limits.ts';

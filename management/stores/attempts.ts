@@ -1,4 +1,6 @@
+import type { Expected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
+import { isStale } from './record-store.ts';
 
 const MOST = 8;
 
@@ -15,5 +17,22 @@ export class Attempts {
   again(): void {
     this.#left -= 1;
     if (this.#left <= 0) throw new Problem('busy', `"${this.#name}" is being changed all the time: try again`);
+  }
+}
+
+/** Repeats both after a concurrent change, unless the caller named a version. @throws Problem `busy`, `stale`, what `work` throws */
+export async function onWhatIsRead<T>(
+  name: string,
+  expected: Expected | undefined,
+  work: (attempts: Attempts) => Promise<T>,
+): Promise<T> {
+  const attempts = new Attempts(name);
+  for (;;) {
+    try {
+      return await work(attempts);
+    } catch (problem) {
+      if (expected !== undefined || !isStale(problem)) throw problem;
+      attempts.again();
+    }
   }
 }

@@ -15,7 +15,7 @@ import { checkResource } from './check-resource.ts';
 import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-conflict.ts';
 import { ListSemaphore } from './list-semaphore.ts';
 import { problemOfApi } from './problem-of-api.ts';
-import { readStatus } from './read-status.ts';
+import { readStatus } from '#crds/kinds/status';
 import { alreadyExists, stale } from './record-store.ts';
 import {
   type DeleteOptions,

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf, flushFolder, isUnfinished, readIfThere, replaceFile } from '#lib/files/write-file';
 import { FileLock } from '#lib/files/file-lock';
-import { flushFolder, isUnfinished, readIfThere, replaceFile } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 import { problemOfFile } from './problem-of-file.ts';
 import {

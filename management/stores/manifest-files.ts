@@ -11,10 +11,9 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf, flushFolder, readIfThere, unfinished } from '#lib/files/write-file';
 import type { FileLock } from '#lib/files/file-lock';
 import { ManifestFolder, type FolderContent } from '#local/manifest-folder';
-import { flushFolder, readIfThere, unfinished } from '#lib/files/write-file';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 import { Problem } from '../problem.ts';
 import { CannotEdit, documentsOf, editDocument, newDocument, removeDocument } from './edit-document.ts';

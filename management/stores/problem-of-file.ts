@@ -1,4 +1,4 @@
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { LockBusy } from '#lib/files/file-lock';
 import { Problem } from '../problem.ts';
 

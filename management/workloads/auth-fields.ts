@@ -1,5 +1,5 @@
 import { InlineOfCedarDocument } from '#crds/parts/authz-config';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import type { InlineOidc } from '#crds/parts/oidc-config';
 import { Problem } from '../problem.ts';
 import type { Fields } from './field.ts';

@@ -3,13 +3,11 @@ import { z } from 'zod';
 import { SingleFlight } from '#lib/limits/single-flight';
 import { Problem, problemOf } from '../problem.ts';
 import { WorkloadOperation } from '../records/workload-operation.ts';
-import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import { isStale, type RecordStore, type StoredRecord } from '../stores/record-store.ts';
 import { identityOf, type StoredResource } from '../stores/resources.ts';
-import { endOfRestart } from './end-of-restart.ts';
+import { endOfRestart, restarted } from './stop-and-start.ts';
 import { begunAt, operationId } from './operation-id.ts';
-import { restarted } from './stop-and-start.ts';
 import type { LookedAt, Workloads } from './workloads.ts';
-import { isStale } from '../stores/record-store.ts';
 
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 

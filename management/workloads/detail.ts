@@ -3,11 +3,10 @@ import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { AUTH_FIELDS } from './auth-fields.ts';
-import { ENGINE_FIELDS } from './engine-fields.ts';
+import { ENGINE_FIELDS, PROGRAM_FIELDS } from './program-fields.ts';
 import { type FieldOptions, type Change, type Field, type Fields, Recorded } from './field.ts';
 import { OFFER_FIELDS } from './offer-fields.ts';
 import { PERMISSION_FIELDS } from './permission-fields.ts';
-import { PROGRAM_FIELDS } from './program-fields.ts';
 import { changed, orNothing, readSpec, type Spec } from './spec.ts';
 
 const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {

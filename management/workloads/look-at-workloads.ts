@@ -1,4 +1,4 @@
-import { tellCheckedImage } from '../provenance/tell-checked-image.ts';
+import { tellCheckedImage } from '../provenance/checked-image.ts';
 import type { WorkloadSummary } from '../records/workload.ts';
 import type { Resources, StoredResource } from '../stores/resources.ts';
 import { renderSummary } from './render-summary.ts';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { readProfile } from '#operator/plan/read-permission-profile';
 import type { ConfigMaps, StoredConfigMap } from '../stores/config-maps.ts';
@@ -84,4 +85,17 @@ async function unlessStale(writing: Promise<unknown>): Promise<void> {
   } catch (problem) {
     if (!isStale(problem)) throw problem;
   }
+}
+
+export interface Read extends ReadProfile {
+  resource: StoredResource;
+}
+
+/** Includes the profile, which is in a separate object. */
+export function versionOf({ resource: { version }, profile }: Pick<Read, 'resource' | 'profile'>): string {
+  if (!profile) return version;
+  return createHash('sha256')
+    .update(`${version} ${JSON.stringify(profile)}`)
+    .digest('base64url')
+    .slice(0, 22);
 }

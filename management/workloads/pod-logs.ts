@@ -1,8 +1,7 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { Place } from '#operator/kubernetes/api/object';
 import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod-log';
-import { CallerQuota } from '../caller-quota.ts';
-import { releaseOnAbort } from '../release-on-abort.ts';
+import { CallerQuota, releaseOnAbort } from '../caller-quota.ts';
 
 /** All callers share this limit: each log holds a connection to the API server. */
 export const MOST_POD_LOGS = 128;

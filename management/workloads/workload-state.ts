@@ -109,3 +109,11 @@ const phaseState = ({ phase }: Status, message = ''): WorkloadState =>
 
 /** The list returns workloads with these statuses without `all`. */
 export const RUNNING: ReadonlySet<WorkloadStatus> = new Set(['running', 'unhealthy', 'unauthenticated']);
+
+export function tellNotYet(
+  name: string,
+  awaited: string,
+  { status, context }: { status: WorkloadState['status'] | 'gone'; context: string },
+): string {
+  return `${name} is not ${awaited} but ${status}${context === '' ? '' : `: ${context}`}`;
+}

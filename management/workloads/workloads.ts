@@ -2,8 +2,7 @@ import { QueueFull, Semaphore } from '#lib/limits/semaphore';
 import { standsIn } from '#operator/kubernetes/apply/compare-objects';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem, problemOf } from '../problem.ts';
-import type { CheckedImage } from '../provenance/checked-image.ts';
-import { CHECKED_IMAGE } from '../provenance/tell-checked-image.ts';
+import { CHECKED_IMAGE, type CheckedImage } from '../provenance/checked-image.ts';
 import type {
   NewWorkload,
   WorkloadDetail,
@@ -11,18 +10,16 @@ import type {
   WorkloadReport,
   WorkloadSummary,
 } from '../records/workload.ts';
-import type { Attempts } from '../stores/attempts.ts';
-import { onWhatIsRead } from '../stores/on-what-is-read.ts';
+import { type Attempts, onWhatIsRead } from '../stores/attempts.ts';
 import { isStale, stale } from '../stores/record-store.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
-import type { PermissionProfiles } from './permission-profiles.ts';
+import { type PermissionProfiles, type Read, versionOf } from './permission-profiles.ts';
 import { findPortProblem, type PortProblem } from './find-port-problem.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
 import { withoutEffect } from './without-effect.ts';
 import { RUNNING, type WorkloadState } from './workload-state.ts';
-import { type Read, versionOf } from './workload-version.ts';
 
 interface WorkloadsOptions {
   resources: Resources;

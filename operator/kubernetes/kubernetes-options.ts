@@ -1,7 +1,7 @@
 import type { KubeApi } from './api/api.ts';
 import type { Clock } from '../queue.ts';
 import type { Log } from '#lib/log/log';
-import type { ClusterFacts } from '../snapshot.ts';
+import type { ClusterFacts } from '#operator/snapshot';
 import type { ReflectorOptions } from './watch/reflector.ts';
 import type { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
 
@@ -27,4 +27,18 @@ export interface KubernetesOptions {
   onRestart?: ReflectorOptions['onRestart'];
   /** Reads the status of a pod; only tests replace it. */
   fetchStatus?: typeof fetchPodStatus;
+}
+
+export function factsOf(options: KubernetesOptions): ClusterFacts {
+  const { runtimeImage, allowHostPaths, stdioAttach, imagePullSecrets, scraperNamespaces, operatorNamespace } = options;
+  return {
+    mode: 'cluster',
+    runtimeImage,
+    allowHostPaths,
+    stdioAttach,
+    imagePullSecrets: [...imagePullSecrets],
+    scraperNamespaces: [...scraperNamespaces],
+    ...options.pods,
+    ...(operatorNamespace !== undefined && { operatorNamespace }),
+  };
 }

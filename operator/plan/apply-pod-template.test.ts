@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyPodTemplate } from '#operator/plan/apply-pod-template';
-import { RESTRICTED, RESTRICTED_POD } from '#operator/plan/pod-security';
+import { RESTRICTED, RESTRICTED_POD } from './object-parts.ts';
 import type { ClusterFacts, Manifest } from '#operator/snapshot';
 
 const cluster: ClusterFacts = {

@@ -2,7 +2,7 @@ import { readQuantity } from '#crds/parts/quantity';
 import { Stalled, Waiting } from '../errors.ts';
 import type { ContainerEngine, LocalFacts, Snapshot } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
-import { type Command, secretVariables, variablesOf } from './command-of-backend.ts';
+import type { KeyReference } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
 
@@ -144,4 +144,31 @@ function envFileFlags(name: string, { envFileDir }: BackendSpec, { envFiles = {}
   if (files) return files.flatMap((file) => ['--env-file', file]);
   const message = `MCPServer "${name}" envFileDir ${envFileDir}: no folder that can be read, or with more than 64 files: make it, or remove envFileDir`;
   throw new Waiting('EnvFilesNotFound', message);
+}
+
+export interface Command {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+export function secretVariables(spec: BackendSpec): Record<string, KeyReference> {
+  const variables = (spec.secrets ?? []).map(
+    ({ name, key, targetEnvName }) => [targetEnvName ?? key, { name, key }] as const,
+  );
+  return Object.fromEntries(variables);
+}
+
+/** Returns the variables of a program: listen address and port under the common names, then the written ones. */
+export function variablesOf(spec: BackendSpec, host: string, port: number | undefined): Record<string, string> {
+  const listen: Record<string, string> =
+    port === undefined ? {} : { PORT: String(port), MCP_PORT: String(port), HOST: host, MCP_HOST: host };
+  const written = (spec.env ?? []).map(({ name, value }) => [name, value] as const);
+  return { ...listen, ...Object.fromEntries(written) };
+}
+
+/** Returns the command of a process on this machine. `port`: set if it speaks HTTP. */
+export function processCommand(command: string[], spec: BackendSpec, port: number | undefined): Command {
+  const [program = '', ...rest] = command;
+  return { command: program, args: [...rest, ...(spec.args ?? [])], env: variablesOf(spec, '127.0.0.1', port) };
 }

@@ -1,7 +1,7 @@
 import { hasCertificate } from '#crds/parts/has-certificate';
 import { caBundleOf, type CaBundleRef } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { STORED_SECRET } from '#crds/parts/defaults';
 import { Waiting } from '../errors.ts';
 import type { GeneratedSecret, SecretFlaw, Snapshot } from '../snapshot.ts';
 import { contentHash } from '../content-hash.ts';

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import { namesUsers, primaryOf } from '#crds/run-config/auth-server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';

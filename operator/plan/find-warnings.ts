@@ -5,7 +5,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { Snapshot } from '../snapshot.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
 import { findIgnoredSettings } from './find-ignored-settings.ts';
-import { verdictOf } from './read-verdict.ts';
+import { verdictOf } from './resolve-authz.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 import { ownValue } from './own-value.ts';

@@ -93,3 +93,12 @@ export function ownedMetadata(
     ownerReferences: [owner],
   };
 }
+
+export const RESTRICTED = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+};
+
+export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };

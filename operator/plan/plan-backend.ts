@@ -4,24 +4,22 @@ import { contentHash } from '../content-hash.ts';
 import { carriedOutRestart, lookAgain } from './carried-out-restart.ts';
 import { findProgramProblem } from './check-port.ts';
 import { backendChild } from './child-names.ts';
-import { secretVariables } from './command-of-backend.ts';
+import { containerLabels, secretVariables } from './container-command.ts';
 import { defined } from './defined.ts';
 import { FileList, secretDigest } from './file-list.ts';
-import { containerLabels } from './container-command.ts';
 import { findBackendWarnings } from './find-backend-warnings.ts';
 import { findReferences } from './find-references.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { keepOutcome } from './keep-outcome.ts';
+import { type BackendProcess, keepOutcome, type Outcome } from './outcome.ts';
 import { checkEmbeddedServer, hasOwnEndpoint } from './own-endpoint.ts';
 import { joinStatus, planOwnEndpoint } from './plan-own-endpoint.ts';
 import { restartedAt } from './object-parts.ts';
-import type { BackendProcess, Outcome } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
 import { renderBackendObjects, type Program } from './render-backend-objects.ts';
 import { lookForProviders } from './resolve-auth-server.ts';
 import { lookForLists } from './summarise-backends.ts';
-import { summariseProgram } from './summarise-program.ts';
+import { summariseProgram } from './summarise-workload.ts';
 import { summariseProblem } from './summarise-status.ts';
 
 /** Returns the engine and labels with which leftover containers of a process are found. */

@@ -8,7 +8,7 @@ import { checkEndpointPort } from './check-port.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
-import { nameOwnFields, problemInOwnFields } from './name-own-fields.ts';
+import { nameOwnFields, problemInOwnFields } from './check-document.ts';
 import { ownEndpoint } from './own-endpoint.ts';
 import { renderBackend } from './render-backend.ts';
 import { renderChildren } from './render-children.ts';

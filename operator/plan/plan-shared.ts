@@ -4,8 +4,7 @@ import type { Manifest, ResourceKey, Snapshot } from '../snapshot.ts';
 import { secretDigest } from './file-list.ts';
 import { findReferences, listServers } from './find-references.ts';
 import type { Finding } from './finding.ts';
-import { keepOutcome } from './keep-outcome.ts';
-import type { Outcome } from './outcome.ts';
+import { keepOutcome, type Outcome } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
 import { datedConditions } from './summarise-status.ts';
 

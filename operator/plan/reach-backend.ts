@@ -2,10 +2,8 @@ import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
 import type { ClusterFacts, LocalFacts, Snapshot } from '../snapshot.ts';
 import { checkProgramPort } from './check-port.ts';
-import { checkHostAccess } from './check-host-access.ts';
 import { backendChild, podsOf } from './child-names.ts';
-import { type Command, processCommand, secretVariables } from './command-of-backend.ts';
-import { containerCommand } from './container-command.ts';
+import { type Command, containerCommand, processCommand, secretVariables } from './container-command.ts';
 import type { FileList } from './file-list.ts';
 import { restartedAt } from './object-parts.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -104,4 +102,19 @@ export function reachBackend(name: string, spec: BackendSpec, snapshot: Snapshot
   }
   if (snapshot.platform.mode === 'local') return reachLocal(name, spec, snapshot.platform, snapshot, files);
   return reachInCluster(name, spec, snapshot.namespace, snapshot.platform);
+}
+
+export interface HostAccess {
+  field: string;
+  what: 'hostPath' | 'privileged';
+}
+
+/** Verifies that the operator's administrator has allowed a pod's access to its node. @throws Stalled */
+export function checkHostAccess(name: string, access: HostAccess[], { allowHostPaths }: ClusterFacts): void {
+  const [first] = access;
+  if (allowHostPaths || !first) return;
+  const where = access.map(({ field }) => field).join(', ');
+  const thing = first.what === 'hostPath' ? 'folders of the node' : 'privileged containers';
+  const message = `MCPServer "${name}": ${where}: ${thing} are not allowed here: remove it; only the administrator of the operator can allow it`;
+  throw new Stalled('HostPathNotAllowed', message);
 }

@@ -1,15 +1,13 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { checkBackendDocument } from './check-document.ts';
+import { type BackendPlaces, checkBackendDocument, problemInOwnFields } from './check-document.ts';
 import { findProgramProblem } from './check-port.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
-import type { BackendPlaces } from './field-of-document.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { AuthType } from './finding.ts';
-import { problemInOwnFields } from './name-own-fields.ts';
 import { placeOf, reachBackend } from './reach-backend.ts';
 import { renderKubernetesIssuer } from './render-issuer.ts';
 import { renderRateLimiting } from './render-operational.ts';

@@ -6,11 +6,10 @@ import { writeText } from '../yaml-text.ts';
 import { backendChild, bridgeOf } from './child-names.ts';
 import { checkDocument } from './check-document.ts';
 import { defined } from './defined.ts';
-import { backendSelector, ownedMetadata } from './object-parts.ts';
+import { backendSelector, ownedMetadata, RESTRICTED } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import { leaveService } from './leave-service.ts';
 import { configMapName } from './render-config-map.ts';
-import { RESTRICTED } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { serviceHosts } from './render-run-config.ts';
 

@@ -3,10 +3,17 @@ import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { credentialsOf } from './child-names.ts';
 import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';
-import { childOf, ownedMetadata, podAnnotations, runtimeSelector, topologySpread } from './object-parts.ts';
+import {
+  childOf,
+  ownedMetadata,
+  podAnnotations,
+  RESTRICTED,
+  RESTRICTED_POD,
+  runtimeSelector,
+  topologySpread,
+} from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
 import { leaveService } from './leave-service.ts';
-import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { configMapName } from './render-config-map.ts';
 import { keepsStateInProcess } from './check-replicas.ts';
 import type { ServerSpec } from './server-spec.ts';

@@ -1,12 +1,11 @@
 import { transportOf } from '#crds/kinds/index';
 import type { ClusterFacts } from '../snapshot.ts';
-import { secretVariables, variablesOf } from './command-of-backend.ts';
+import { secretVariables, variablesOf } from './container-command.ts';
 import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { topologySpread } from './object-parts.ts';
+import { RESTRICTED, RESTRICTED_POD, topologySpread } from './object-parts.ts';
 import { leaveService } from './leave-service.ts';
-import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import type { Permissions } from './read-permission-profile.ts';
 import { type Bridge, pipedCommand, PIPES_MOUNT } from './render-bridge.ts';

@@ -1,5 +1,6 @@
 import { resourceUrlOf } from '#crds/kinds/index';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import type { AggregationConfig } from '#crds/parts/aggregation';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { readTracesUrl } from '#crds/parts/otlp-endpoint';
 import type { Telemetry } from '#crds/parts/telemetry';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
@@ -8,7 +9,6 @@ import { type Manifest, type Named, runtimeFolder, type Snapshot } from '../snap
 import { defined } from './defined.ts';
 import { type FileList, HEADER_FLAWS } from './file-list.ts';
 import { childOf, runtimeNameOf } from './object-parts.ts';
-import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
 import { renderSessionStorage } from './render-storage.ts';
@@ -184,5 +184,46 @@ function renderTelemetry(telemetry: Telemetry | undefined, files: FileList): Run
     ...settings,
     header_files: secret.length === 0 ? undefined : Object.fromEntries(secret),
     ca_bundle_file: caBundleRef && files.authorities(caBundleRef, 'telemetry.caBundleRef'),
+  });
+}
+
+type AggregationDocument = NonNullable<RunConfigDocument['aggregation']>;
+type WorkloadTools = NonNullable<AggregationConfig['tools']>[number];
+
+function renderTools({ workload, filter, overrides, excludeAll }: WorkloadTools) {
+  const texts = Object.entries(overrides ?? {}).map(([tool, { name, description, annotations }]) => {
+    const hints = annotations && defined(annotations);
+    return [tool, defined({ name, description, annotations: hints })] as const;
+  });
+  return defined({
+    workload,
+    filter,
+    overrides: texts.length === 0 ? undefined : Object.fromEntries(texts),
+    exclude_all: excludeAll || undefined,
+  });
+}
+
+type WorkloadPrompts = NonNullable<AggregationConfig['prompts']>[number];
+
+function renderPrompts({ workload, filter, overrides, excludeAll }: WorkloadPrompts) {
+  const texts = Object.entries(overrides ?? {}).map(([prompt, text]) => [prompt, defined(text)] as const);
+  return defined({
+    workload,
+    filter,
+    overrides: texts.length === 0 ? undefined : Object.fromEntries(texts),
+    exclude_all: excludeAll || undefined,
+  });
+}
+
+function renderAggregation(config: AggregationConfig): AggregationDocument {
+  const resolution = config.conflictResolutionConfig;
+  return defined({
+    conflict_resolution: config.conflictResolution,
+    prefix_format: resolution?.prefixFormat,
+    prefix_mode: resolution?.prefixMode,
+    priority_order: resolution?.priorityOrder,
+    exclude_all_tools: config.excludeAllTools || undefined,
+    tools: config.tools?.map(renderTools),
+    prompts: config.prompts?.map(renderPrompts),
   });
 }

@@ -1,10 +1,10 @@
 import { type AuthzConfig, InlineAuthz, InlineOfCedarDocument } from '#crds/parts/authz-config';
+import { type PolicyVerdict, readPolicies } from '#crds/policy/policy-verdict';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
-import type { Snapshot } from '../snapshot.ts';
+import type { PolicyTexts, Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
-import { verdictOf } from './read-verdict.ts';
 
 type AuthzDocument = NonNullable<RunConfigDocument['authz']>;
 
@@ -55,4 +55,17 @@ export function checkCallersNamed(place: string, { readsCaller }: ResolvedAuthz)
     `${place}: its policies read the principal or claims, but the primary provider of authServerConfig does not say who a user is: ` +
     'write userInfo or identityFromToken for it, or policies that do not read the caller';
   throw new Stalled('InvalidPolicy', message);
+}
+
+const read = new WeakMap<Snapshot, Map<string, PolicyVerdict>>();
+
+/** Validates a policy set, once per `Snapshot`. A large set takes seconds, and several findings need the verdict. */
+export function verdictOf(texts: PolicyTexts, snapshot: Snapshot): PolicyVerdict {
+  if (snapshot.policies) return snapshot.policies.verdictOf(texts);
+  const known = read.get(snapshot) ?? new Map<string, PolicyVerdict>();
+  read.set(snapshot, known);
+  const key = JSON.stringify(texts);
+  const verdict = known.get(key) ?? readPolicies(texts);
+  known.set(key, verdict);
+  return verdict;
 }

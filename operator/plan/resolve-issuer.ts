@@ -1,11 +1,16 @@
 import { MCPOIDCConfig } from '#crds/kinds/index';
 import type { IncomingAuth } from '#crds/parts/incoming-auth';
-import { type InlineOidc, KubernetesOidc, type SharedKubernetesOidc, type SharedOidc } from '#crds/parts/oidc-config';
+import {
+  InlineOidc,
+  KubernetesOidc,
+  secureUrl,
+  type SharedKubernetesOidc,
+  type SharedOidc,
+} from '#crds/parts/oidc-config';
 import { Stalled, Waiting } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { KeyReference } from './file-list.ts';
-import { readConfigMapBlock } from './read-config-map-block.ts';
-import { readIssuer } from './read-issuer.ts';
+import { type Read, readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 import { readSpec } from './read-resource.ts';
 
 interface Asked {
@@ -54,4 +59,18 @@ export function resolveIssuer(
   }
   const { audience, ...block } = KubernetesOidc.parse(config.kubernetes ?? {});
   return { type: 'kubernetes', place: 'incomingAuth.oidcConfig.kubernetes', block, audience };
+}
+
+/** References need the right to their targets. The API server checks this for the writer of a resource, not of a ConfigMap. */
+const REFERENCES = ['clientSecretRef', 'caBundleRef'] as const;
+
+/** Reads an issuer from a ConfigMap's text. Rejects http outside of loopback here, as the resource's schema does not see a ConfigMap. */
+export function readIssuer(text: string): Read<InlineOidc> {
+  const read = readBlock(InlineOidc, text);
+  if ('problems' in read) return read;
+  const secure = secureUrl(['issuer'], ['insecureAllowHTTP']);
+  if (!secure.holds(read.data)) return { problems: [`issuer: ${secure.message}`] };
+  const referring = REFERENCES.find((name) => read.data[name] !== undefined);
+  if (referring === undefined) return read;
+  return { problems: [`${referring}: a ConfigMap refers to nothing: write the issuer in oidcConfig.inline`] };
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, write as writeWithCallback }
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { codeOf } from '#lib/files/code-of';
+import { codeOf } from '#lib/files/write-file';
 import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/explain-append';
 import { ConfigError } from '#runtime/errors';
 import { readProblem } from '#runtime/secret-files';

@@ -1,4 +1,4 @@
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import { randomUUID } from 'node:crypto';
 import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
 import { isProxied } from '#lib/connections/proxy';

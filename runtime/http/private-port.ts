@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import type { Log } from '#runtime/telemetry/log';
 import { listenOn } from './listen-on.ts';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';

@@ -1,4 +1,4 @@
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import type { Incoming } from '#crds/run-config/incoming';
 import { ConfigError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';

@@ -1,7 +1,6 @@
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
-import { privateAddressIn } from '#crds/parts/private-address';
+import { isLoopbackHost, privateAddressIn } from '#crds/parts/private-address';
 import { AddressRefused, publicLookup } from '#lib/connections/public-lookup';
-import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { trustAlso } from '#runtime/http/trust-also';
 

@@ -1,5 +1,4 @@
-import { isBlank } from '#crds/parts/is-blank';
-import { HEADER_VALUE } from '#crds/parts/primitives';
+import { HEADER_VALUE, isBlank } from '#crds/parts/primitives';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import type { Credential, CredentialHeaders } from './credential.ts';

@@ -1,8 +1,8 @@
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import { hash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { UserToken } from '#runtime/authserver/user-tokens';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import type { TokenExchange } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';

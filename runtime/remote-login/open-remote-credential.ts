@@ -1,4 +1,4 @@
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { RemoteAuth } from '#crds/run-config/outgoing';
 import type { AuditEvent } from '#runtime/audit/audit';

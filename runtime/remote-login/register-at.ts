@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { UpstreamUnavailable } from '#runtime/authserver/upstream/provider';
 import type { RemoteServer } from './find-server.ts';
 import type { RemoteClient } from './registered-client.ts';

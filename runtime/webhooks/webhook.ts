@@ -1,5 +1,5 @@
 import { findTlsProblem } from '#lib/tls/find-tls-problem';
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { MCPExternalAuthConfigSpec } from '#crds/kinds/mcp-external-auth-config';
 import { MCPOIDCConfigSpec } from '#crds/kinds/mcp-oidc-config';
-import { readIssuer } from '#operator/plan/read-issuer';
+import { readIssuer } from '#operator/plan/resolve-issuer';
 import type { RunConfiguration } from '../../records/run-configuration.ts';
 import type { ConfigMaps } from '../../stores/config-maps.ts';
 import type { Resources, StoredResource } from '../../stores/resources.ts';

@@ -1,3 +1,4 @@
+import type { Kind, Manifest } from '#operator/snapshot';
 import { ApiError } from './api-error.ts';
 
 /** Metadata of an object of the API server. Unlisted fields pass unchanged. */
@@ -72,4 +73,10 @@ export function placeText({ namespace, name }: Place): string {
 export function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
   const { name, namespace } = metadata;
   return namespaced && namespace !== undefined ? { namespace, name } : { name };
+}
+
+/** Converts a namespaced resource for the planner. Items of a list do not state their kind. */
+export function manifestOf(kind: Kind, object: KubeObject): Manifest {
+  const { namespace = '', ...metadata } = object.metadata;
+  return { ...object, kind, metadata: { ...metadata, namespace } };
 }

@@ -1,11 +1,9 @@
-import type { ClusterFacts, Manifest } from '#operator/snapshot';
-import { KINDS } from '#operator/snapshot';
+import { type ClusterFacts, KINDS, type Manifest } from '#operator/snapshot';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
-import { manifestOf } from '../api/manifest-of.ts';
+import { type KubeObject, manifestOf } from '../api/object.ts';
 import { findNames } from '../watch/find-names.ts';
 import { readFlags } from '../program/flags.ts';
-import type { KubeObject } from '../api/object.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, ownResource } from '../api/resources.ts';
 import type { Written } from './render-objects.ts';
 

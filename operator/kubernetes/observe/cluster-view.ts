@@ -12,7 +12,7 @@ import {
 } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { textOfDocument } from './document-of.ts';
-import { ManifestSection } from './manifest-section.ts';
+import { isOlder, ManifestSection, Section } from '../watch/section.ts';
 import { textsOf } from './config-map-texts.ts';
 import { NamedValues } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -22,7 +22,6 @@ import { PodProblems } from './pod-problems.ts';
 import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
 import { createReflector, type Reflector, type ReflectorOptions } from '../watch/reflector.ts';
 import { CONFIG_MAPS, MANAGED_BY, ownResource, OUR_PODS, PODS, SECRETS, watchedChildren } from '../api/resources.ts';
-import { isOlder, Section } from '../watch/section.ts';
 import { RolloutPlaces } from '../apply/rollout-places.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
 import { placeAndOwner, stripWeight } from '../watch/strip-weight.ts';

@@ -1,3 +1,5 @@
+import { indexedRecord, type ResourceIndex } from '../../plan/resource-index.ts';
+import type { Manifest } from '../../snapshot.ts';
 import type { KubeObject } from '../api/object.ts';
 
 /** Compares two resource versions, which the API server counts up. Returns 0 if they are equal or not comparable. */
@@ -58,4 +60,26 @@ export function isOlder(told: KubeObject, known: KubeObject | undefined): boolea
     told.metadata.uid === known.metadata.uid &&
     compareVersions(told.metadata.resourceVersion, known.metadata.resourceVersion) < 0
   );
+}
+
+/** Resources of one kind, indexed by the names that they refer to. */
+export class ManifestSection extends Section<Manifest> {
+  readonly #indexes: Map<string, ResourceIndex>;
+
+  constructor() {
+    const indexes = new Map<string, ResourceIndex>();
+    super((namespace) => {
+      const { record, index } = indexedRecord();
+      indexes.set(namespace, index);
+      return record;
+    });
+    this.#indexes = indexes;
+  }
+
+  override set(namespace: string, name: string, manifest: Manifest | undefined): void {
+    super.set(namespace, name, manifest);
+    const index = this.#indexes.get(namespace);
+    if (manifest) index?.set(manifest);
+    else index?.delete(name);
+  }
 }

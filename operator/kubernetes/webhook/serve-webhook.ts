@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-connections';
 import { AcquireAborted, Semaphore } from '#lib/limits/semaphore';
 import type { Manifest, Snapshot } from '#operator/snapshot';
-import { writeAdmissionReview } from './admission-review.ts';
-import { ReviewReader, TooMuch } from './read-review.ts';
+import { ReviewReader, TooMuch, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
 
 /** Private key and certificate chain of the server, PEM. */

@@ -1,4 +1,4 @@
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Handler, type RequestFacts } from '../handler.ts';

@@ -1,4 +1,4 @@
-import { isBlank } from '#crds/parts/is-blank';
+import { isBlank } from '#crds/parts/primitives';
 import { ConfigError } from '#runtime/errors';
 import { lastUsable } from '#runtime/last-usable';
 import type { ProviderDeps } from './provider-deps.ts';

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { isLoopbackHost } from '#crds/parts/loopback';
+import { isLoopbackHost } from '#crds/parts/private-address';
 import { BoundedMap } from '#runtime/bounded-map';
 import { isPodAddress } from './pod-address.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CHECKED_IMAGE, tellCheckedImage } from './tell-checked-image.ts';
+import { CHECKED_IMAGE, tellCheckedImage } from './checked-image.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 const image = `ghcr.io/o/r:v1@${digest}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import type { LocalFacts } from '#operator/snapshot';
-import { verdictOf } from './read-verdict.ts';
+import { verdictOf } from './resolve-authz.ts';
 
 const LOCAL: LocalFacts = {
   mode: 'local',

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { AcquireAborted } from '#lib/limits/semaphore';
-import { ReviewReader, TooMuch } from './read-review.ts';
+import { ReviewReader, TooMuch } from './admission-review.ts';
 
 const MIB = 1024 * 1024;
 const reviewOf = (spec: object) =>

@@ -1,8 +1,0 @@
-export const RESTRICTED = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ['ALL'] },
-  readOnlyRootFilesystem: true,
-  runAsNonRoot: true,
-};
-
-export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
