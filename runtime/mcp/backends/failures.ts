@@ -26,6 +26,8 @@ export interface CallFailure {
   /** The backend may have begun to act on the request. */
   readonly sent: boolean;
   readonly error: RequestError;
+  /** HTTP status with which the backend refused the request. */
+  readonly status?: number;
 }
 
 const INTERNAL_ERROR = -32603;

@@ -160,7 +160,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     if (status === 404 && call.era === 'legacy') return callFailure(this.name, 'session_lost', false);
     // Another replica's stream of this session is still open, so the gateway tries again.
     if (status === 409 && call.verb === 'GET') return callFailure(this.name, 'unavailable', false);
-    return callFailure(this.name, isPassing(status) ? 'http_error' : 'protocol', true);
+    return { ...callFailure(this.name, isPassing(status) ? 'http_error' : 'protocol', true), status };
   }
 
   broken({ call }: HttpExchange, sent: boolean, cause: unknown): CallFailure {

@@ -41,6 +41,7 @@ export function createOutOfService(settings: BackendConfig, reason: ConfigError,
 export const NO_WATCH: BackendWatch = {
   first: Promise.resolve(),
   nudge: () => undefined,
+  probedSince: () => Promise.resolve(),
   noteProcess: () => undefined,
   close: () => undefined,
 };

@@ -20,6 +20,8 @@ interface WatchDeps {
 export interface BackendWatch {
   readonly first: Promise<void>;
   nudge(): void;
+  /** Probes at once, unless a probe has begun since this time of the monotonic clock. Settles at its end. */
+  probedSince(time: number): Promise<void>;
   /** `end`: a text of this program. Undefined: the next process serves. */
   noteProcess(end: string | undefined): void;
   close(): void;
@@ -44,13 +46,16 @@ class Watch implements BackendWatch {
   #isLooking = false;
   #isNudged = false;
   #isOld = false;
+  #running: Promise<void> | undefined;
+  /** Milliseconds of the monotonic clock. */
+  #begunAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(backend: Backend, settings: WatchSettings, deps: WatchDeps) {
     this.#backend = backend;
     this.#settings = settings;
     this.#deps = deps;
-    this.first = this.#look();
+    this.first = this.#begin();
   }
 
   nudge(): void {
@@ -58,6 +63,11 @@ class Watch implements BackendWatch {
     if (this.#isLooking || this.#isNudged || this.#backend.health.phase === 'unavailable') return;
     this.#isNudged = true;
     this.#lookIn(NUDGED);
+  }
+
+  async probedSince(time: number): Promise<void> {
+    const isNeeded = this.#begunAt < time && !this.#isClosed;
+    await (this.#running ?? (isNeeded ? this.#begin() : undefined));
   }
 
   noteProcess(end: string | undefined): void {
@@ -77,7 +87,16 @@ class Watch implements BackendWatch {
 
   #lookIn(delay: number): void {
     clearTimeout(this.#timer);
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#look(), delay).unref();
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#begin(), delay).unref();
+  }
+
+  #begin(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#begunAt = performance.now();
+    this.#running = this.#look().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
   }
 
   async #look(): Promise<void> {

@@ -3,6 +3,7 @@ import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { progressTokenOf } from '#runtime/mcp/envelope/progress-token';
+import { probeEra, mayRefuseRevision, refusesRevision } from '#runtime/mcp/relay/changed-era';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
@@ -37,6 +38,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   #running: RunningCall | undefined;
   #backendSession: BackendSession | undefined;
   #reopened = false;
+  #isProbed = false;
   #resumable = false;
   #isOver = false;
   #step: TraceStep | undefined;
@@ -93,11 +95,21 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     this.#cancelled();
   }
 
-  json(_status: number, body: Buffer, kind: AnswerKind): void {
+  json(status: number, body: Buffer, kind: AnswerKind): void {
+    if (refusesRevision(status, body, kind) && this.#isProbing(() => this.json(status, body, kind))) return;
     // Some clients hang on an HTTP error to a POST, so every JSON-RPC answer of a backend is sent with 200.
     this.#answer.json(200, body, kind);
     this.#over();
     this.#resolve();
+  }
+
+  /** The backend may speak another era since its last probe. It acted on nothing, so the call is sent again, once. */
+  #isProbing(otherwise: () => void): boolean {
+    if (this.#isProbed) return false;
+    this.#isProbed = true;
+    const then = { isOver: () => this.#isOver, changed: () => this.#reopen(), same: otherwise };
+    probeEra(this.#call.backend, 'legacy', this.#request, then);
+    return true;
   }
 
   part(bytes: readonly Buffer[], flow: Flow): void {
@@ -150,6 +162,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   fail(failure: CallFailure): void {
+    if (mayRefuseRevision(failure) && this.#isProbing(() => this.fail(failure))) return;
     this.#step?.end(failure.reason);
     // A channel that received the cancellation finds the call itself.
     if (failure.reason === 'aborted') {
@@ -162,6 +175,10 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       return;
     }
     if (failure.reason === 'ended') this.#forgetProcess();
+    this.#failed(failure);
+  }
+
+  #failed(failure: CallFailure): void {
     if (mayBeAway(failure)) this.#request.services.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
     if (this.#answer.fail(failure)) this.#resolve();
@@ -176,16 +193,23 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   #withBackendSession(): void {
-    const { session, identity, services } = this.#request;
-    const backendSession = ensureBackendSession(session, this.#call.backend, identity, services);
+    const { session, identity, services, requestRecord } = this.#request;
+    const { backend } = this.#call;
+    requestRecord.bridge = bridgeFor(backend.health, 'legacy');
+    const backendSession = ensureBackendSession(session, backend, identity, services);
     if (backendSession instanceof Promise) {
       backendSession.then(
         (opened) => this.#send(opened),
-        (error: unknown) => this.#refuse(error),
+        (error: unknown) => this.#notOpened(error),
       );
     } else {
       this.#send(backendSession);
     }
+  }
+
+  #notOpened(error: unknown): void {
+    const isRefused = error instanceof NoAnswer && error.failure.reason === 'protocol';
+    if (!isRefused || !this.#isProbing(() => this.#refuse(error))) this.#refuse(error);
   }
 
   #send(backendSession: BackendSession): void {
@@ -196,7 +220,6 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     const { backend, body, idempotent } = this.#call;
     if (backend.losesState) services.sessions.noteState(this.#request.session, backend.name);
     if (services.sessions.isShared) tellProgressToken(this.#request, backend.name);
-    requestRecord.bridge = bridgeFor(backend.health, 'legacy');
     const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,

@@ -4,6 +4,7 @@ import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { readIdText } from '#runtime/mcp/envelope/message-id';
 import { noteForeignProgress, PROGRESS, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
+import { probeEra, mayRefuseRevision, refusesRevision } from '#runtime/mcp/relay/changed-era';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
@@ -31,6 +32,7 @@ class ModernRelay implements AnswerSink {
   readonly #reject: (error: unknown) => void;
   #running: RunningCall | undefined;
   #waited = false;
+  #isProbed = false;
   #isOver = false;
   #step: TraceStep | undefined;
 
@@ -83,9 +85,19 @@ class ModernRelay implements AnswerSink {
   }
 
   json(status: number, body: Buffer, kind: AnswerKind): void {
+    if (refusesRevision(status, body, kind) && this.#isProbing(() => this.json(status, body, kind))) return;
     // Only statuses that the revision defines: on a backend's 403 clients would log in again here, and some clients hang on a 5xx.
     this.#answer.json(status === 400 || status === 404 ? status : 200, body, kind);
     this.#over();
+  }
+
+  /** The backend may speak another era since its last probe. It acted on nothing, so the call is sent again, once. */
+  #isProbing(otherwise: () => void): boolean {
+    if (this.#isProbed) return false;
+    this.#isProbed = true;
+    const then = { isOver: () => this.#isOver, changed: () => this.#send(), same: otherwise };
+    probeEra(this.#call.backend, 'modern', this.#request, then);
+    return true;
   }
 
   part(bytes: readonly Buffer[], flow: Flow): void {
@@ -146,6 +158,7 @@ class ModernRelay implements AnswerSink {
   }
 
   fail(failure: CallFailure): void {
+    if (mayRefuseRevision(failure) && this.#isProbing(() => this.fail(failure))) return;
     this.#step?.end(failure.reason);
     if (mayBeAway(failure)) this.#request.services.backends.watch(this.#call.backend.name)?.nudge();
     if (this.#answer.fail(failure)) this.#resolve();

@@ -1,0 +1,48 @@
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
+import { sendModern, SessionClient } from '../gateway/session-client.ts';
+import { closeAll, gatewayTo } from '../relay/gateway-to.ts';
+
+let server: EverythingServer;
+afterEach(closeAll);
+afterAll(() => server.close());
+
+/** Another version of the server, at the same URL. */
+async function replace(era: 'legacy' | 'modern'): Promise<void> {
+  const port = Number(new URL(server.url).port);
+  await server.close();
+  server = await serveEverything({ era, port });
+}
+
+describe.each([
+  ['legacy', 'modern'],
+  ['modern', 'legacy'],
+] as const)('a backend that speaks the %s revisions, and after an update the %s ones', (before, after) => {
+  it('serves the next call of each client without an error', async () => {
+    server = await serveEverything({ era: before });
+    const { url } = await gatewayTo({ a: server.url });
+    const session = await SessionClient.open(url);
+    const call = { name: 'a_test_simple_text', arguments: {} };
+    const callBoth = async () => [
+      (await session.call(call.name, {})).answer,
+      (await sendModern(url, 'tools/call', call)).answer,
+    ];
+    const served = [{ result: { content: [{}] } }, { result: { content: [{}], resultType: 'complete' } }];
+    expect(await callBoth()).toMatchObject(served);
+    await replace(after);
+    expect(await callBoth()).toMatchObject(served);
+    expect(await callBoth()).toMatchObject(served);
+    await server.close();
+  });
+
+  it('serves the first call of a session that began before the update', async () => {
+    server = await serveEverything({ era: before });
+    const { url } = await gatewayTo({ a: server.url });
+    const listed = await SessionClient.open(url);
+    await listed.toolNames();
+    const session = await SessionClient.open(url);
+    await replace(after);
+    expect((await session.call('a_test_simple_text', {})).answer.result).toMatchObject({ content: [{}] });
+    await server.close();
+  });
+});
