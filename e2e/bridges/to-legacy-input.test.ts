@@ -137,13 +137,13 @@ describe('a call that waits for input', () => {
   });
 
   it('leaves its place to other calls', async () => {
-    const operational = { concurrency: { per_backend: 1, queue: 0 } };
+    const operational = { concurrency: { per_backend: 1, queue: 1 } };
     const { url } = await gatewayTo({ old: servers.sse.url }, { operational });
     const { result } = await elicit(url);
     await elicit(url);
     const { call } = await connectModern(url);
     expect(await call('echo', { text: 'a' })).toMatchObject({ text: 'a' });
     const done = await elicit(url, { requestState: result?.requestState, inputResponses });
-    expect(done.result).toMatchObject({ resultType: 'complete' });
+    expect(done).toMatchObject({ result: { resultType: 'complete' } });
   });
 });

@@ -109,8 +109,8 @@ export interface BackendCall {
   /** Whether it may be parked. It has a connection of its own, as a client's input takes long. */
   readonly mayPark?: boolean;
   /**
-   * Whether it is a notification or the answer to a backend request. The call queue must not block it, because queued
-   * calls may depend on it.
+   * Whether it is a notification, the answer to a backend request, or the end of a session. The call queue must not
+   * block it, because queued calls may depend on it.
    */
   readonly isOneWay?: boolean;
   /** Undefined: the call is not traced. */

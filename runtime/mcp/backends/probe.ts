@@ -208,6 +208,7 @@ export function endSession(
     address,
     deadline: 2_000,
     idempotent: false,
+    isOneWay: true,
     sink: { json: ignore, accepted: ignore, open: ignore, event: ignore, close: ignore, fail: ignore },
   });
 }
