@@ -1,3 +1,4 @@
+import type { BridgeRow } from './compare-bridges.ts';
 import type { Findings } from './findings.ts';
 import type { IdleMemory, Slope } from './measure-memory.ts';
 import { BARE, median, type Comparison, type Row } from './side-by-side.ts';
@@ -99,10 +100,17 @@ function listFigures({ tools, rows }: NonNullable<Findings['lists']>): Figure[] 
   );
 }
 
-const figuresOf = ({ servers, tokens, lists, gateway }: Findings): Figure[] => [
+function bridgeFigures(rows: readonly BridgeRow[]): Figure[] {
+  return rows.map(({ title, cpuRatio, limit }) =>
+    atMost(`${title}, CPU a call over the bare proxy`, cpuRatio, limit, '×'),
+  );
+}
+
+const figuresOf = ({ servers, tokens, lists, bridges, gateway }: Findings): Figure[] => [
   ...callFigures(servers),
   ...(tokens ? tokenFigures(tokens) : []),
   ...(lists ? listFigures(lists) : []),
+  ...(bridges ? bridgeFigures(bridges) : []),
   ...(gateway ? gatewayFigures(gateway) : []),
 ];
 

@@ -1,5 +1,6 @@
 import type { Comparison } from './side-by-side.ts';
 import type { TokenFindings } from './compare-tokens.ts';
+import type { BridgeRow } from './compare-bridges.ts';
 import type { ListFindings } from './compare-lists.ts';
 import type { SessionCost, Slope, IdleMemory } from './measure-memory.ts';
 
@@ -8,6 +9,7 @@ export interface Findings {
   servers: Comparison[];
   tokens: TokenFindings | undefined;
   lists: ListFindings | undefined;
+  bridges: readonly BridgeRow[] | undefined;
   /** Load average of the machine before the run. */
   busy: number;
   gateway:

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { missedTargets } from './check-targets.ts';
+import { compareBridges } from './compare-bridges.ts';
 import { compareLists, type ListPace } from './compare-lists.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import type { Findings } from './findings.ts';
@@ -188,9 +189,10 @@ async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings
   });
 }
 
-function hasNoErrors({ servers, gateway, tokens }: Findings): boolean {
+function hasNoErrors({ servers, gateway, tokens, bridges }: Findings): boolean {
   const all = [...servers, ...(gateway ? [gateway.grid] : []), ...(tokens ? [tokens] : [])];
-  return all.every(({ rows }) => rows.every(({ errors }) => errors === 0));
+  const parts: (readonly { errors: number }[])[] = [...all.map(({ rows }) => rows), bridges ?? []];
+  return parts.every((rows) => rows.every(({ errors }) => errors === 0));
 }
 
 function meetsTargets(findings: Findings): boolean {
@@ -201,12 +203,14 @@ function meetsTargets(findings: Findings): boolean {
 
 async function measureAll(load: LoadGenerator, plan: Plan, withGateway: boolean): Promise<Omit<Findings, 'busy'>> {
   const servers = await compareServers(load, plan, withGateway);
-  if (!withGateway) return { servers, tokens: undefined, lists: undefined, gateway: undefined };
+  if (!withGateway) return { servers, tokens: undefined, lists: undefined, bridges: undefined, gateway: undefined };
   const tokens = await compareTokens(load, plan.tokens);
   console.log('tokens', tokens);
   const lists = await compareLists(plan.lists);
   console.log('lists', lists);
-  return { servers, tokens, lists, gateway: await measureGateway(load, plan) };
+  const bridges = await compareBridges(load, plan.grid);
+  console.log('bridges', bridges);
+  return { servers, tokens, lists, bridges, gateway: await measureGateway(load, plan) };
 }
 
 async function bench(): Promise<boolean> {
@@ -216,6 +220,8 @@ async function bench(): Promise<boolean> {
       'without-gateway': { type: 'boolean', default: false },
       /** Measures only the lists under policies, and prints them to the terminal only. */
       lists: { type: 'boolean', default: false },
+      /** Measures only the bridges, and prints them to the terminal only. */
+      bridges: { type: 'boolean', default: false },
       'slope-seconds': { type: 'string' },
       write: { type: 'boolean', default: false },
     },
@@ -231,6 +237,10 @@ async function bench(): Promise<boolean> {
   }
   const load = startLoadGenerator();
   try {
+    if (values.bridges) {
+      console.log('bridges', await compareBridges(load, plan.grid));
+      return true;
+    }
     const findings = { ...(await measureAll(load, plan, !values['without-gateway'])), busy };
     const { gateway } = findings;
     const report = await renderReport(REPORT, findings);

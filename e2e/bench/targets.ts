@@ -41,8 +41,13 @@ async function run(
 }
 
 /** Starts plain backends with `tools` tools each. */
-export async function startBackends(count: number, tools: number, core = CLIENT_CORE): Promise<Backends> {
-  const args = ['--count', String(count), '--tools', String(tools)];
+export async function startBackends(
+  count: number,
+  tools: number,
+  core = CLIENT_CORE,
+  more: readonly string[] = [],
+): Promise<Backends> {
+  const args = ['--count', String(count), '--tools', String(tools), ...more];
   const { program, said } = await run(core, '../fakes/backend/main.ts', args);
   return { pid: program.pid, urls: said.urls as string[], stop: () => program.stop() };
 }

@@ -10,6 +10,7 @@ const { values } = parseArgs({
     payload: { type: 'string', default: '100' },
     /** Several backends in one process, on separate ports. */
     count: { type: 'string', default: '1' },
+    streams: { type: 'boolean', default: false },
     behaviour: { type: 'string' },
     method: { type: 'string', multiple: true },
     bytes: { type: 'string', default: String(100 * 1024 * 1024) },
@@ -31,6 +32,7 @@ const backends = await Promise.all(
       name: values.name,
       tools: Number(values.tools),
       payload: Number(values.payload),
+      streams: values.streams,
       bytes: Number(values.bytes),
       delayMs: Number(values['delay-ms']),
       ...(values.method ? { methods: values.method } : {}),

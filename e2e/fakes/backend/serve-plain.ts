@@ -9,6 +9,7 @@ export interface PlainOptions {
   /** Bytes of text in each result. */
   payload?: number;
   intercept?: Intercept;
+  streams?: FakeServer['streams'];
   /** Address on which it listens; default 127.0.0.1. */
   host?: string | undefined;
 }
@@ -58,6 +59,7 @@ export async function servePlain(options: PlainOptions = {}): Promise<PlainBacke
   };
   const server: FakeServer = {
     name: options.name ?? 'plain',
+    streams: options.streams,
     tools: () => tools,
     call(name, { count }) {
       const bytes = typeof count === 'number' && count >= 0 ? Math.min(count, MAX_PAYLOAD) : payload;

@@ -17,6 +17,8 @@ export interface FakeServer {
     args: Record<string, unknown>,
     headers: IncomingHttpHeaders,
   ): string | undefined | Promise<string | undefined>;
+  /** Answers calls of tools with a stream of one event instead of a JSON document. */
+  streams?: boolean | undefined;
   /** Scope of a cached list; default `public`. */
   cacheScope?: 'public' | 'private';
 }

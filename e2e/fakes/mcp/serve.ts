@@ -126,7 +126,14 @@ async function post(
     write(response, refuse(message.id, -32001, 'Session not found', 404));
     return;
   }
-  write(response, await answerRequest(server, message, request.headers), headers);
+  const answer = await answerRequest(server, message, request.headers);
+  if (server.streams === true && message.method === 'tools/call') writeEvent(response, answer.body);
+  else write(response, answer, headers);
+}
+
+function writeEvent(response: ServerResponse, data: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  response.end(`event: message\ndata: ${data}\n\n`);
 }
 
 function write(response: ServerResponse, answer: { status: number; body: string }, more: Record<string, string> = {}) {
