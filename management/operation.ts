@@ -153,6 +153,8 @@ export const NoParams = z.strictObject({});
 export const NoQuery = z.strictObject({});
 export const NoBody = z.undefined({ error: 'this operation takes no body; send none' });
 export const Nothing = z.undefined();
+/** Spread into a definition, which states only the differences. */
+export const PLAIN = { params: NoParams, query: NoQuery, body: NoBody, success: 200 } as const;
 
 /** Problems that any operation may answer, with the case of each. */
 export const EVERYWHERE = {

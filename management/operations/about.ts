@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { NoBody, NoParams, NoQuery, operation } from '../operation.ts';
+import { operation, PLAIN } from '../operation.ts';
 
-const about = { method: 'GET', namespaced: false, params: NoParams, query: NoQuery, body: NoBody } as const;
+const about = { ...PLAIN, method: 'GET', namespaced: false } as const;
 
 const getVersion = operation({
   ...about,
   id: 'getVersion',
   path: '/version',
   summary: 'Version of vmcp',
-  success: 200,
   result: z.strictObject({ version: z.string().describe('Version of this program.') }),
   problems: {},
   touches: () => [],
@@ -20,7 +19,6 @@ const getOpenApi = operation({
   id: 'getOpenApi',
   path: '/openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
-  success: 200,
   result: z.looseObject({ openapi: z.literal('3.1.1') }),
   problems: {},
   touches: () => [],

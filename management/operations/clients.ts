@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isOn } from '../flag.ts';
-import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
+import { Nothing, operation, PLAIN, type Touch } from '../operation.ts';
 import { ClientInPath, ClientList, Forced, NewClient, NewClients, RegisteredClient } from '../records/client.ts';
 
 const client = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'clients', name });
@@ -19,15 +19,14 @@ const PROBLEMS = {
 } as const;
 
 const registerClient = operation({
+  ...PLAIN,
   number: 1,
   id: 'registerClient',
   method: 'POST',
   path: '/clients',
   summary: 'Register a client',
-  params: NoParams,
   query: Forced,
   body: NewClient,
-  success: 200,
   result: RegisteredClient,
   problems: PROBLEMS,
   first: () => ({ verb: 'list', resource: 'mcpgroups' }),
@@ -41,15 +40,14 @@ const registerClient = operation({
 });
 
 export const registerClients = operation({
+  ...PLAIN,
   number: 2,
   id: 'registerClients',
   method: 'POST',
   path: '/clients/register',
   summary: 'Register several clients',
-  params: NoParams,
   query: Forced,
   body: NewClients,
-  success: 200,
   result: z.array(RegisteredClient),
   problems: PROBLEMS,
   first: () => ({ verb: 'list', resource: 'mcpgroups' }),
@@ -61,14 +59,11 @@ export const registerClients = operation({
 });
 
 export const listClients = operation({
+  ...PLAIN,
   id: 'listClients',
   method: 'GET',
   path: '/clients',
   summary: 'List registered clients',
-  params: NoParams,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: ClientList,
   problems: { store_damaged: PROBLEMS.store_damaged },
   touches: () => [{ verb: 'list', resource: 'clients' }],
@@ -76,13 +71,12 @@ export const listClients = operation({
 });
 
 export const deleteClient = operation({
+  ...PLAIN,
   id: 'deleteClient',
   method: 'DELETE',
   path: '/clients/{name}',
   summary: 'Forget a client, and take out of its file what vmcp wrote',
   params: ClientInPath,
-  query: NoQuery,
-  body: NoBody,
   success: 204,
   result: Nothing,
   problems: { not_found: 'no client of this name is registered', ...PROBLEMS },

@@ -1,6 +1,6 @@
 import { isOn } from '../flag.ts';
 import { z } from 'zod';
-import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
+import { Nothing, operation, PLAIN, type Touch } from '../operation.ts';
 import { pageOf, PAGING } from '../paging.ts';
 import { ChangedGroup, GroupInPath, GroupList, NewGroup, WorkloadGroup } from '../records/group.ts';
 import { WorkloadForced } from '../records/workload.ts';
@@ -14,14 +14,12 @@ const OWNED = 'another manager owns what would change, or its manifest cannot be
 const BUSY = 'it is being changed all the time';
 
 export const listGroups = operation({
+  ...PLAIN,
   id: 'listGroups',
   method: 'GET',
   path: '/groups',
   summary: 'List the groups of workloads',
-  params: NoParams,
   query: z.strictObject(PAGING),
-  body: NoBody,
-  success: 200,
   result: GroupList,
   problems: {},
   touches: () => [{ verb: 'list', resource: 'mcpgroups' }, MEMBERS],
@@ -32,14 +30,12 @@ export const listGroups = operation({
 });
 
 export const getGroup = operation({
+  ...PLAIN,
   id: 'getGroup',
   method: 'GET',
   path: '/groups/{name}',
   summary: 'Get a group',
   params: GroupInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: WorkloadGroup,
   givesTag: true,
   problems: { not_found: NOT_FOUND },
@@ -51,12 +47,11 @@ export const getGroup = operation({
 });
 
 export const createGroup = operation({
+  ...PLAIN,
   id: 'createGroup',
   method: 'POST',
   path: '/groups',
   summary: 'Make a group',
-  params: NoParams,
-  query: NoQuery,
   body: NewGroup,
   success: 201,
   result: WorkloadGroup,
@@ -94,13 +89,12 @@ export const editGroup = operation({
 });
 
 export const deleteGroup = operation({
+  ...PLAIN,
   id: 'deleteGroup',
   method: 'DELETE',
   path: '/groups/{name}',
   summary: 'Delete a group that nothing uses',
   params: GroupInPath,
-  query: NoQuery,
-  body: NoBody,
   success: 204,
   result: Nothing,
   takesTag: true,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Input, NoBody, NoParams, NoQuery, operation, type Touch } from '../operation.ts';
+import { type Input, operation, PLAIN, type Touch } from '../operation.ts';
 import { NEXT_CURSOR, pageOf, PAGING } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { Registry, RegistryInfo } from '../records/registry.ts';
@@ -26,15 +26,12 @@ const readRegistry = ({ params: { name } }: Input<z.infer<typeof RegistryInPath>
 ];
 
 export const listRegistries = operation({
+  ...PLAIN,
   number: 5,
   id: 'listRegistries',
   method: 'GET',
   path: '/registry',
   summary: 'List the registries',
-  params: NoParams,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: z.strictObject({ registries: z.array(RegistryInfo).describe('The default one first.') }),
   problems: DAMAGED,
   touches: () => [{ verb: 'list', resource: 'registries' }],
@@ -42,15 +39,13 @@ export const listRegistries = operation({
 });
 
 const getRegistry = operation({
+  ...PLAIN,
   number: 3,
   id: 'getRegistry',
   method: 'GET',
   path: '/registry/{name}',
   summary: 'Get a registry with all that is in it',
   params: RegistryInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: Registry,
   givesTag: true,
   tagsAll: true,
@@ -69,6 +64,7 @@ const ServerList = z.strictObject({
 });
 
 export const listRegistryServers = operation({
+  ...PLAIN,
   number: 6,
   id: 'listRegistryServers',
   method: 'GET',
@@ -83,8 +79,6 @@ export const listRegistryServers = operation({
       .describe('Words that name, title, description or tags must have, all of them.'),
     ...PAGING,
   }),
-  body: NoBody,
-  success: 200,
   result: ServerList,
   problems: { ...NOT_FOUND, ...NO_COPY, ...DAMAGED },
   touches: readRegistry,
@@ -107,15 +101,13 @@ export const listRegistryServers = operation({
 });
 
 export const getRegistryServer = operation({
+  ...PLAIN,
   number: 4,
   id: 'getRegistryServer',
   method: 'GET',
   path: '/registry/{name}/servers/{serverName}',
   summary: 'Get a server from a registry',
   params: ServerInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: z.strictObject({
     is_remote: z.boolean().describe('There is a remote server of this name, and no image.'),
     server: ImageServer.optional(),
@@ -140,15 +132,14 @@ export const getRegistryServer = operation({
 });
 
 export const updateRegistry = operation({
+  ...PLAIN,
   number: 7,
   id: 'updateRegistry',
   method: 'PUT',
   path: '/registry/{name}',
   summary: 'Read the default registry from somewhere else, or from what vmcp brings along',
   params: RegistryInPath,
-  query: NoQuery,
   body: RegistrySettings,
-  success: 200,
   result: z.strictObject({
     ...RegistryInfo.shape,
     login: z

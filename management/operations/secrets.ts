@@ -1,5 +1,5 @@
 import { STORED_SECRET } from '#crds/parts/defaults';
-import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
+import { Nothing, operation, PLAIN, type Touch } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import {
   ChangedSecret,
@@ -34,13 +34,12 @@ const done = (key: string, what: string) => ({
 });
 
 export const setUpSecrets = operation({
+  ...PLAIN,
   number: 9,
   id: 'setUpSecrets',
   method: 'POST',
   path: '/secrets',
   summary: 'Set up or reconfigure the secrets provider',
-  params: NoParams,
-  query: NoQuery,
   body: SecretsSetup,
   success: 201,
   result: SecretsSetUp,
@@ -59,14 +58,12 @@ export const setUpSecrets = operation({
 });
 
 export const listSecrets = operation({
+  ...PLAIN,
   id: 'listSecrets',
   method: 'GET',
   path: KEYS,
   summary: 'List the keys of the secrets',
-  params: NoParams,
   query: SecretPage,
-  body: NoBody,
-  success: 200,
   result: SecretKeys,
   problems: { not_found: 'no secrets provider is set up', ...BROKEN, conflict: CONFLICT },
   touches: () => [provider('get')],
@@ -78,13 +75,12 @@ export const listSecrets = operation({
 });
 
 export const createSecret = operation({
+  ...PLAIN,
   number: 8,
   id: 'createSecret',
   method: 'POST',
   path: KEYS,
   summary: 'Create a secret',
-  params: NoParams,
-  query: NoQuery,
   body: NewSecret,
   success: 201,
   result: SecretDone,
@@ -106,15 +102,14 @@ export const createSecret = operation({
 });
 
 export const updateSecret = operation({
+  ...PLAIN,
   number: 10,
   id: 'updateSecret',
   method: 'PUT',
   path: `${KEYS}/{key}`,
   summary: 'Update a secret',
   params: SecretInPath,
-  query: NoQuery,
   body: ChangedSecret,
-  success: 200,
   result: SecretDone,
   problems: {
     not_found: 'there is no secret of this key, or no secrets provider',
@@ -132,13 +127,12 @@ export const updateSecret = operation({
 });
 
 export const deleteSecret = operation({
+  ...PLAIN,
   id: 'deleteSecret',
   method: 'DELETE',
   path: `${KEYS}/{key}`,
   summary: 'Delete a secret',
   params: SecretInPath,
-  query: NoQuery,
-  body: NoBody,
   success: 204,
   result: Nothing,
   problems: {

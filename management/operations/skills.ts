@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flag, isOn } from '../flag.ts';
-import { NoBody, Nothing, NoParams, NoQuery, operation, type Touch } from '../operation.ts';
+import { NoBody, Nothing, operation, PLAIN, type Touch } from '../operation.ts';
 import { InstalledSkill, SKILL_NAME, SkillMetadata, SkillScope } from '../records/skill.ts';
 
 const SkillInPath = z.strictObject({
@@ -54,20 +54,18 @@ const WAITING =
 const PATHS = { path_not_available: 'project_root or scope project in a cluster' } as const;
 
 export const listSkills = operation({
+  ...PLAIN,
   number: 13,
   id: 'listSkills',
   method: 'GET',
   path: '/skills',
   summary: 'List the installed skills',
-  params: NoParams,
   query: z.strictObject({
     scope: SkillScope.optional().describe('Only those of this scope.'),
     client: z.string().max(64).optional().describe('Only those that this client reads.'),
     project_root: ProjectRoot.optional().describe('Of those of projects only those of this one.'),
     group: z.string().max(63).optional().describe('Only those of this group.'),
   }),
-  body: NoBody,
-  success: 200,
   result: z.strictObject({ skills: z.array(InstalledSkill).describe('By name.') }),
   problems: { ...PATHS, ...DAMAGED },
   touches: () => [skill('list')],
@@ -77,6 +75,7 @@ export const listSkills = operation({
 });
 
 export const getSkill = operation({
+  ...PLAIN,
   number: 11,
   id: 'getSkill',
   method: 'GET',
@@ -87,8 +86,6 @@ export const getSkill = operation({
     ...PLACE,
     archive: flag('Also give the archive that it was installed from, where vmcp keeps it: in a cluster.'),
   }),
-  body: NoBody,
-  success: 200,
   result: z.strictObject({
     installed_skill: InstalledSkill,
     metadata: SkillMetadata,
@@ -145,13 +142,12 @@ const NewSkill = z
   .meta({ ...oneOf('name', 'archive'), not: { required: ['archive', 'version'] } });
 
 export const installSkill = operation({
+  ...PLAIN,
   number: 12,
   id: 'installSkill',
   method: 'POST',
   path: '/skills',
   summary: 'Install a skill with all that it needs, or nothing',
-  params: NoParams,
-  query: NoQuery,
   body: NewSkill,
   success: 201,
   result: z.strictObject({ skill: InstalledSkill }),
@@ -218,13 +214,12 @@ export const uninstallSkill = operation({
 });
 
 export const validateSkillOperation = operation({
+  ...PLAIN,
   number: 15,
   id: 'validateSkill',
   method: 'POST',
   path: '/skills/validate',
   summary: 'Check a skill without installing it',
-  params: NoParams,
-  query: NoQuery,
   body: z
     .strictObject({
       path: AbsolutePath.optional().describe('Absolute path of its folder; on one machine alone.'),
@@ -232,7 +227,6 @@ export const validateSkillOperation = operation({
     })
     .refine(({ path, archive }) => (path === undefined) !== (archive === undefined), chooseOne('path', 'archive'))
     .meta(oneOf('path', 'archive')),
-  success: 200,
   result: z.strictObject({
     valid: z.boolean().describe('There are no errors.'),
     errors: z.array(z.string()).describe('What keeps it from being installed.'),

@@ -1,4 +1,4 @@
-import { NoBody, NoQuery, type Operation, operation } from '../operation.ts';
+import { type Operation, operation, PLAIN } from '../operation.ts';
 import { OperationInPath, WorkloadOperation } from '../records/workload-operation.ts';
 import { aboutOperations } from './about.ts';
 import { clientOperations } from './clients.ts';
@@ -9,14 +9,12 @@ import { skillOperations } from './skills.ts';
 import { workloadOperations } from './workloads.ts';
 
 const getOperation = operation({
+  ...PLAIN,
   id: 'getOperation',
   method: 'GET',
   path: '/operations/{id}',
   summary: 'Tell how far work in the background is, and how it ended',
   params: OperationInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: WorkloadOperation,
   problems: {
     not_found: 'there is no such work, or it ended more than a day ago',

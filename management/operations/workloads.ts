@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isOn } from '../flag.ts';
 import type { Expected } from '../if-match.ts';
-import { type Caller, NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
+import { type Caller, NoBody, NoParams, NoQuery, Nothing, operation, PLAIN } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import { RunConfiguration } from '../records/run-configuration.ts';
 import { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
@@ -29,15 +29,13 @@ const NOT_FOUND = 'there is no workload of this name';
 const SERVERS = { verb: 'list', resource: 'virtualmcpservers' } as const;
 
 export const listWorkloads = operation({
+  ...PLAIN,
   number: 19,
   id: 'listWorkloads',
   method: 'GET',
   path: '/workloads',
   summary: 'List the workloads that run, or all of them',
-  params: NoParams,
   query: WorkloadsWanted,
-  body: NoBody,
-  success: 200,
   result: WorkloadList,
   problems: { not_found: 'there is no group of this name' },
   touches: () => [{ verb: 'list', resource: 'mcpservers' }, SERVERS],
@@ -48,15 +46,13 @@ export const listWorkloads = operation({
 });
 
 export const getWorkload = operation({
+  ...PLAIN,
   number: 18,
   id: 'getWorkload',
   method: 'GET',
   path: '/workloads/{name}',
   summary: 'Get a workload',
   params: WorkloadInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: WorkloadDetail,
   givesTag: true,
   problems: { not_found: NOT_FOUND },
@@ -93,13 +89,12 @@ export const editWorkload = operation({
 });
 
 export const deleteWorkload = operation({
+  ...PLAIN,
   id: 'deleteWorkload',
   method: 'DELETE',
   path: '/workloads/{name}',
   summary: 'Delete a workload',
   params: WorkloadInPath,
-  query: NoQuery,
-  body: NoBody,
   success: 204,
   result: Nothing,
   takesTag: true,
@@ -217,14 +212,12 @@ export const restartWorkloads = operation({
 });
 
 const getWorkloadStatus = operation({
+  ...PLAIN,
   id: 'getWorkloadStatus',
   method: 'GET',
   path: '/workloads/{name}/status',
   summary: 'Tell how a workload is, and why',
   params: WorkloadInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: WorkloadReport,
   problems: { not_found: NOT_FOUND },
   touches: ({ params: { name } }) => [workload('get', name), SERVERS],
@@ -232,14 +225,13 @@ const getWorkloadStatus = operation({
 });
 
 export const getWorkloadLogs = operation({
+  ...PLAIN,
   id: 'getWorkloadLogs',
   method: 'GET',
   path: '/workloads/{name}/logs',
   summary: 'Read the log of a workload, and go on with it',
   params: WorkloadInPath,
   query: LogsWanted,
-  body: NoBody,
-  success: 200,
   result: Nothing,
   media: 'text/plain; charset=utf-8',
   problems: { not_found: 'there is no workload of this name, or no log of it yet' },
@@ -255,15 +247,13 @@ export const getWorkloadLogs = operation({
 });
 
 export const exportWorkload = operation({
+  ...PLAIN,
   number: 17,
   id: 'exportWorkload',
   method: 'GET',
   path: '/workloads/{name}/export',
   summary: 'Export the whole run configuration of a workload, without secrets',
   params: WorkloadInPath,
-  query: NoQuery,
-  body: NoBody,
-  success: 200,
   result: RunConfiguration,
   problems: { not_found: NOT_FOUND },
   touches: ({ params: { name } }) => [
