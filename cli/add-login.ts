@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { contextOf, examples, type Parts, type StateOptions, stateOption, timeoutOption } from './command-parts.ts';
+import { contextOf, type Parts, type StateOptions, stateOption, timeoutOption } from './command-parts.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openBrowser } from './oauth/open-browser.ts';
@@ -18,7 +18,7 @@ export function addLogin({ program, deps, stop, finish }: Parts): void {
     .addOption(timeoutOption('how long the login may take', '5m'))
     .addOption(stateOption())
     .addHelpText('after', `\n${HELP}`)
-    .addHelpText('after', examples(deps, 'vmcp login', 'vmcp login tickets --no-browser'))
+    .examples('vmcp login', 'vmcp login tickets --no-browser')
     .action(async (backend: string | undefined, options: StateOptions & LoginOptions) =>
       finish(await login(backend, options, contextOf(deps, options), stop)),
     );

@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { contextOf, examples, output, type Parts, type StateOptions, timeoutOption } from './command-parts.ts';
+import { contextOf, output, type Parts, type StateOptions, timeoutOption } from './command-parts.ts';
 import { CLIENTS } from '#management/clients/files/clients';
 import { connect, type ConnectOptions, listClients } from './connect/connect.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
@@ -26,14 +26,10 @@ function addTry({ program, deps, stop, finish }: Parts): void {
     .addOption(timeoutOption('how long the login may take', '5m'))
     .addOption(output('table', 'json'));
   addPlace(command)
-    .addHelpText(
-      'after',
-      examples(
-        deps,
-        'vmcp try',
-        'vmcp try https://mcp.example.com/mcp --no-browser -o json',
-        'vmcp try --context production -n team-a',
-      ),
+    .examples(
+      'vmcp try',
+      'vmcp try https://mcp.example.com/mcp --no-browser -o json',
+      'vmcp try --context production -n team-a',
     )
     .action(async (url: string | undefined, options: StateOptions & TryOptions) => {
       // Loaded on demand, so that other commands start without the MCP client.
@@ -63,15 +59,11 @@ function addConnect({ program, deps, finish }: Parts): void {
     .addOption(serverOption())
     .addOption(output('table', 'json', 'name'));
   addPlace(command)
-    .addHelpText(
-      'after',
-      examples(
-        deps,
-        'vmcp connect',
-        'vmcp connect cursor --write',
-        'vmcp connect codex --url https://mcp.example.com/mcp',
-        'vmcp connect zed --context production -n team-a',
-      ),
+    .examples(
+      'vmcp connect',
+      'vmcp connect cursor --write',
+      'vmcp connect codex --url https://mcp.example.com/mcp',
+      'vmcp connect zed --context production -n team-a',
     )
     .action(async (client: string | undefined, options: StateOptions & ConnectOptions) => {
       const context = contextOf(deps, options);
@@ -93,10 +85,7 @@ function addDoctor({ program, deps, finish }: Parts): void {
     .addOption(output('table', 'json'));
   addPlace(command)
     .addHelpText('after', DOCTOR_HELP)
-    .addHelpText(
-      'after',
-      examples(deps, 'vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -'),
-    )
+    .examples('vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -')
     .action(async (url: string | undefined, options: StateOptions & DoctorOptions) => {
       const { doctor } = await import('./doctor/doctor.ts');
       finish(await doctor(url, options, contextOf(deps, options)));

@@ -1,4 +1,4 @@
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { millisecondsOf } from '#crds/parts/primitives';
 import { locateState } from '#local/state-folder';
 import type { Context, RecordFormat } from './context.ts';
@@ -36,19 +36,37 @@ export function readCount(text: string): number {
 
 export const output = (...choices: RecordFormat[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
-export const listOptions = (command: Command): Command =>
+export const listOptions = <C extends Command>(command: C): C =>
   command
     .option('-w, --watch', 'go on, and show what changes', false)
     .addOption(output('table', 'json', 'yaml', 'name'));
 export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
-/** The examples call the program vmcp. */
-export const examples = ({ program }: CommandDeps, ...lines: string[]): string =>
-  `\nExamples:\n${lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => program)}`).join('\n')}`;
+
+/** Command whose help ends with examples. */
+export class ExplainedCommand extends Command {
+  readonly #called: string;
+
+  /** `called` is the text that starts vmcp here. */
+  constructor(name: string | undefined, called: string) {
+    super(name);
+    this.#called = called;
+  }
+
+  override createCommand(name?: string): ExplainedCommand {
+    return new ExplainedCommand(name, this.#called);
+  }
+
+  /** Replaces `vmcp` by the text that starts it here. */
+  examples(...lines: string[]): this {
+    const shown = lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => this.#called)}`);
+    return this.addHelpText('after', `\nExamples:\n${shown.join('\n')}`);
+  }
+}
 
 export interface Parts {
-  program: Command;
+  program: ExplainedCommand;
   deps: CommandDeps;
   stop: AbortSignal;
   finish: (code: number) => void;

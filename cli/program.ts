@@ -1,10 +1,10 @@
-import { Argument, Command, CommanderError, Help, type Option } from 'commander';
+import { Argument, type Command, CommanderError, Help, type Option } from 'commander';
 import { addClientCommands } from './client-commands.ts';
 import { addClients } from './clients/add-clients.ts';
 import { addLogin } from './add-login.ts';
 import {
   contextOf,
-  examples,
+  ExplainedCommand,
   folderArgument,
   manifestsArgument,
   output,
@@ -55,7 +55,7 @@ function addRunning({ program, deps, stop, finish }: Parts): void {
     .option('-d, --detach', 'run in the background; return when it serves', false)
     .addOption(timeoutOption('with --detach: how long to wait until it serves', '60s'))
     .addOption(stateOption())
-    .addHelpText('after', examples(deps, 'vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
+    .examples('vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m')
     .action(async (folder: string, options: StateOptions & { detach: boolean; timeout: number }) => {
       const context = contextOf(deps, options);
       finish(await (options.detach ? upDetached(folder, options.timeout, context, stop) : up(folder, context, stop)));
@@ -64,7 +64,7 @@ function addRunning({ program, deps, stop, finish }: Parts): void {
     .command('down')
     .description('stop what runs here, with everything that it started')
     .addOption(stateOption())
-    .addHelpText('after', examples(deps, 'vmcp down'))
+    .examples('vmcp down')
     .action(async (options: StateOptions) => finish(await down(contextOf(deps, options))));
 }
 
@@ -78,16 +78,12 @@ function addReading({ program, deps, finish }: Parts): void {
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption());
   addClusterOptions(command, deps)
-    .addHelpText(
-      'after',
-      examples(
-        deps,
-        'vmcp validate',
-        'vmcp validate server.yaml backend.yaml',
-        'vmcp validate examples/quickstart -o json',
-        'vmcp validate --cluster server.yaml',
-        'vmcp validate deploy --references warn',
-      ),
+    .examples(
+      'vmcp validate',
+      'vmcp validate server.yaml backend.yaml',
+      'vmcp validate examples/quickstart -o json',
+      'vmcp validate --cluster server.yaml',
+      'vmcp validate deploy --references warn',
     )
     .action(
       async (
@@ -103,7 +99,7 @@ function addReading({ program, deps, finish }: Parts): void {
   addRender({ program, deps, finish });
 }
 
-function addClusterOptions(command: Command, deps: CommandDeps): Command {
+function addClusterOptions(command: ExplainedCommand, deps: CommandDeps): ExplainedCommand {
   return command
     .option('--runtime-image <image>', 'image of the pods of VirtualMCPServers', `vmcp-runtime:${deps.version}`)
     .option('--stdio-attach', 'as the operator has it', false)
@@ -123,7 +119,7 @@ function addRender({ program, deps, finish }: Pick<Parts, 'program' | 'deps' | '
     .addOption(output('yaml', 'json'))
     .addOption(stateOption());
   addClusterOptions(command, deps)
-    .addHelpText('after', examples(deps, 'vmcp render examples/quickstart', 'vmcp render --cluster -n team-a -o json'))
+    .examples('vmcp render examples/quickstart', 'vmcp render --cluster -n team-a -o json')
     .action(
       async (
         folder: string,
@@ -151,7 +147,7 @@ function addDiff({ program, deps, finish }: Parts): void {
       'after',
       '\nThe exit code is 1 where something differs. Settings are taken from the operator of the cluster, if it may be read.',
     )
-    .addHelpText('after', examples(deps, 'vmcp diff deploy/team-a -n team-a', 'vmcp diff --context production -o json'))
+    .examples('vmcp diff deploy/team-a -n team-a', 'vmcp diff --context production -o json')
     .action(async (folder: string, options: DiffOptions) => {
       const { diff } = await import('./diff.ts');
       finish(await diff(folder, options, contextOf(deps, { state: USUAL_STATE })));
@@ -165,10 +161,7 @@ function addLooking({ program, deps, finish }: Parts): void {
     .argument('[server]', 'name of a VirtualMCPServer; default all')
     .addOption(output('table', 'json', 'yaml', 'name'));
   addPlace(command)
-    .addHelpText(
-      'after',
-      examples(deps, 'vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a'),
-    )
+    .examples('vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a')
     .action(async (server: string | undefined, options: StateOptions & PlaceOptions & { output: RecordFormat }) =>
       finish(await status(server, options, contextOf(deps, options))),
     );
@@ -182,7 +175,7 @@ function addRest({ program, deps, finish }: Parts): void {
     .option('--server <server>', 'VirtualMCPServer that the token is for; default the first')
     .addOption(stateOption())
     .addHelpText('after', `\n${TOKEN_HELP}`)
-    .addHelpText('after', examples(deps, 'vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
+    .examples('vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …')
     .action(async (user: string, options: StateOptions & { server?: string }) =>
       finish(await token(user, options.server, contextOf(deps, options))),
     );
@@ -190,7 +183,7 @@ function addRest({ program, deps, finish }: Parts): void {
     .command('version')
     .description('print the version')
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText('after', examples(deps, 'vmcp version', 'vmcp version -o json'))
+    .examples('vmcp version', 'vmcp version -o json')
     .action(({ output: format }: { output: Format }) => {
       const version = { version: deps.version, node: process.versions.node, platform: process.platform };
       deps.out.write(format === 'table' ? `vmcp ${deps.version}\n` : printObject(version, format));
@@ -200,7 +193,7 @@ function addRest({ program, deps, finish }: Parts): void {
     .command('completion')
     .description('print the script that completes vmcp in a shell')
     .addArgument(new Argument('<shell>', 'shell').choices(SHELLS))
-    .addHelpText('after', examples(deps, 'source <(vmcp completion bash)', 'vmcp completion fish | source'))
+    .examples('source <(vmcp completion bash)', 'vmcp completion fish | source')
     .action((shell: Shell) => finish(completion(shell, program, deps)));
 }
 
@@ -213,20 +206,16 @@ const describeOption = (option: Option): string =>
 export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const { deps } = parts;
   const { out, err, version } = deps;
-  const program = new Command('vmcp')
+  const program = new ExplainedCommand('vmcp', deps.program)
     .description('One MCP endpoint for a group of MCP servers, with an authentication boundary on each side')
     .version(version, '-V, --version')
-    .addHelpText(
-      'after',
-      examples(
-        deps,
-        'vmcp registry search git',
-        'vmcp run memory',
-        'vmcp connect cursor --write',
-        'vmcp status',
-        'vmcp up examples/quickstart --detach',
-        'vmcp down',
-      ),
+    .examples(
+      'vmcp registry search git',
+      'vmcp run memory',
+      'vmcp connect cursor --write',
+      'vmcp status',
+      'vmcp up examples/quickstart --detach',
+      'vmcp down',
     )
     .addHelpText('after', `\n${EXIT_CODE_HELP}`)
     .showHelpAfterError('(--help shows what there is)')

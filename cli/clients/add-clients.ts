@@ -1,8 +1,8 @@
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { CLIENTS as KNOWN } from '#management/clients/files/clients';
 import type { Client, RegisteredClient } from '#management/records/client';
 import { isInside } from '../choose-url.ts';
-import { examples, listOptions, output, type Parts } from '../command-parts.ts';
+import { listOptions, output, type Parts } from '../command-parts.ts';
 import type { Context, Format } from '../context.ts';
 import { changeEach } from '../management/change-each.ts';
 import { throughApi } from '../management/command.ts';
@@ -22,17 +22,12 @@ const CLIENTS: Listing<Client> = {
   none: (typed) => `no client is registered: ${typed('client register <client>')} registers one`,
 };
 
-interface Adding {
-  parts: Parts;
-  group: Command;
-}
-
-function addList({ parts, group }: Adding): void {
-  const command = group
+function addList(parts: Parts): void {
+  const command = parts.program
     .command('list')
     .alias('ls')
     .description('list the clients that are registered')
-    .addHelpText('after', examples(parts.deps, 'vmcp client list', 'vmcp client list -o json'));
+    .examples('vmcp client list', 'vmcp client list -o json');
   throughApi<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listClients } = await import('#management/operations/clients');
     const list = async () => (await api.call(listClients)).body.clients;
@@ -40,22 +35,18 @@ function addList({ parts, group }: Adding): void {
   });
 }
 
-function addRegister({ parts, group }: Adding): void {
-  const command = group
+function addRegister(parts: Parts): void {
+  const command = parts.program
     .command('register')
     .description('give clients the endpoints of groups, in place of those that they had')
     .addArgument(new Argument('<client...>', 'which').choices(KNOWN.map(({ id }) => id)))
     .option('-g, --group <group...>', 'groups; without, those of every group, of later ones, too')
     .option('--force', 'take the place of entries of the same name that are not of vmcp', false)
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText(
-      'after',
-      examples(
-        parts.deps,
-        'vmcp client register cursor',
-        'vmcp client register claude-code codex --group dev',
-        'vmcp client register zed --context production -n team-a',
-      ),
+    .examples(
+      'vmcp client register cursor',
+      'vmcp client register claude-code codex --group dev',
+      'vmcp client register zed --context production -n team-a',
     );
   interface Options {
     group?: string[];
@@ -93,12 +84,12 @@ export function tellClient(
   }
 }
 
-function addRemove({ parts, group }: Adding): void {
-  const command = group
+function addRemove(parts: Parts): void {
+  const command = parts.program
     .command('rm')
     .description('forget clients, and take out of their files what vmcp wrote')
     .argument('<client...>', 'which')
-    .addHelpText('after', examples(parts.deps, 'vmcp client rm cursor'));
+    .examples('vmcp client rm cursor');
   throughApi(parts, command, async (names, { api, context }) => {
     const { deleteClient } = await import('#management/operations/clients');
     await changeEach(names, async (name) => {
@@ -113,6 +104,6 @@ export function addClients(parts: Parts): void {
     .command('client')
     .description('register MCP clients with groups: their configuration follows the endpoints')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.deps, 'vmcp client register cursor', 'vmcp client list'));
-  for (const add of [addList, addRegister, addRemove]) add({ parts, group });
+    .examples('vmcp client register cursor', 'vmcp client list');
+  for (const add of [addList, addRegister, addRemove]) add({ ...parts, program: group });
 }

@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { WorkloadGroup } from '#management/records/group';
-import { examples, listOptions, output, type Parts } from '../command-parts.ts';
+import { listOptions, output, type Parts } from '../command-parts.ts';
 import { changeEach } from '../management/change-each.ts';
 import { later, throughApi } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
@@ -18,19 +18,14 @@ const GROUPS: Listing<WorkloadGroup> = {
   none: (typed) => `there is no group: ${typed('group create <group>')} makes one`,
 };
 
-interface Adding {
-  parts: Parts;
-  group: Command;
-}
-
 const description = (): Option => new Option('--description <text>', 'what it is for');
 
-function addList({ parts, group }: Adding): void {
-  const command = group
+function addList(parts: Parts): void {
+  const command = parts.program
     .command('list')
     .alias('ls')
     .description('list the groups and their workloads')
-    .addHelpText('after', examples(parts.deps, 'vmcp group list', 'vmcp group list -o json'));
+    .examples('vmcp group list', 'vmcp group list -o json');
   throughApi<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listGroups } = await import('#management/operations/groups');
     const list = async () => (await api.call(listGroups)).body.groups;
@@ -38,13 +33,13 @@ function addList({ parts, group }: Adding): void {
   });
 }
 
-function addGet({ parts, group }: Adding): void {
-  const command = group
+function addGet(parts: Parts): void {
+  const command = parts.program
     .command('get')
     .description('print a group')
     .argument('<group>', 'its name')
     .addOption(output('yaml', 'json'))
-    .addHelpText('after', examples(parts.deps, 'vmcp group get tools'));
+    .examples('vmcp group get tools');
   throughApi<{ output: 'yaml' | 'json' }>(parts, command, async ([name = ''], { api, options, context }) => {
     const { getGroup } = await import('#management/operations/groups');
     const { body } = await api.call(getGroup, { params: { name } });
@@ -52,13 +47,13 @@ function addGet({ parts, group }: Adding): void {
   });
 }
 
-function addCreate({ parts, group }: Adding): void {
-  const command = group
+function addCreate(parts: Parts): void {
+  const command = parts.program
     .command('create')
     .description('make a group')
     .argument('<name>', 'what it is called')
     .addOption(description())
-    .addHelpText('after', examples(parts.deps, 'vmcp group create dev --description "Tools for developers"'));
+    .examples('vmcp group create dev --description "Tools for developers"');
   throughApi<{ description?: string }>(parts, command, async ([name = ''], { api, options, context }) => {
     const { createGroup } = await import('#management/operations/groups');
     await api.call(createGroup, { body: { name, description: options.description } });
@@ -66,13 +61,13 @@ function addCreate({ parts, group }: Adding): void {
   });
 }
 
-function addEdit({ parts, group }: Adding): void {
-  const command = group
+function addEdit(parts: Parts): void {
+  const command = parts.program
     .command('edit')
     .description('change the description of a group')
     .argument('<group>', 'its name')
     .addOption(description().makeOptionMandatory())
-    .addHelpText('after', examples(parts.deps, 'vmcp group edit dev --description "Tools for developers"'));
+    .examples('vmcp group edit dev --description "Tools for developers"');
   throughApi<{ description: string }>(parts, command, async ([name = ''], { api, options, context }) => {
     const { editGroup } = await import('#management/operations/groups');
     await api.call(editGroup, { params: { name }, body: { description: options.description } });
@@ -80,12 +75,12 @@ function addEdit({ parts, group }: Adding): void {
   });
 }
 
-function addRemove({ parts, group }: Adding): void {
-  const command = group
+function addRemove(parts: Parts): void {
+  const command = parts.program
     .command('rm')
     .description('delete groups that nothing uses')
     .argument('<group...>', 'their names')
-    .addHelpText('after', examples(parts.deps, 'vmcp group rm dev'));
+    .examples('vmcp group rm dev');
   throughApi(parts, command, async (names, { api, context }) => {
     const { deleteGroup } = await import('#management/operations/groups');
     await changeEach(names, async (name) => {
@@ -100,6 +95,6 @@ export function addGroups(parts: Parts): void {
     .command('group')
     .description('put workloads together that are offered together')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.deps, 'vmcp group create dev', 'vmcp group list'));
-  for (const add of [addList, addGet, addCreate, addEdit, addRemove]) add({ parts, group });
+    .examples('vmcp group create dev', 'vmcp group list');
+  for (const add of [addList, addGet, addCreate, addEdit, addRemove]) add({ ...parts, program: group });
 }

@@ -21,7 +21,7 @@ export type PlaceOptions = Pick<TargetOptions, 'kubeconfig' | 'context' | 'names
 /** `vmcp run` creates this folder by default if no server runs. */
 export const USUAL_FOLDER = './vmcp';
 
-export function addTarget(command: Command): Command {
+export function addTarget<C extends Command>(command: C): C {
   command
     .addOption(stateOption())
     .addOption(
@@ -30,11 +30,11 @@ export function addTarget(command: Command): Command {
   return addCluster(command, 'namespace; default that of the context, on one machine "default"');
 }
 
-export function addPlace(command: Command): Command {
+export function addPlace<C extends Command>(command: C): C {
   return addCluster(command.addOption(stateOption()), 'namespace; default that of the context, on one machine all');
 }
 
-function addCluster(command: Command, namespace: string): Command {
+function addCluster<C extends Command>(command: C, namespace: string): C {
   return command
     .addOption(new Option('--context <name>', 'a cluster: context of the kubeconfig').conflicts(['folder']))
     .addOption(

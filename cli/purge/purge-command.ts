@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { contextOf, examples, output, type Parts, timeoutOption } from '../command-parts.ts';
+import { contextOf, output, type Parts, timeoutOption } from '../command-parts.ts';
 import { yesOption } from '../confirm.ts';
 import { addTarget } from '../management/target.ts';
 import type { PurgeOptions } from './purge.ts';
@@ -37,14 +37,10 @@ export function addPurge({ program, deps, stop, finish }: Parts): void {
     .addOption(timeoutOption('how long it may take', '60s'))
     .addOption(output('table', 'json', 'yaml'))
     .addHelpText('after', HELP)
-    .addHelpText(
-      'after',
-      examples(
-        deps,
-        'vmcp purge demo --dry-run',
-        'vmcp purge demo --yes',
-        'vmcp purge tools --context production -n team-a --redis-address 127.0.0.1:6379 --password-file redis-password',
-      ),
+    .examples(
+      'vmcp purge demo --dry-run',
+      'vmcp purge demo --yes',
+      'vmcp purge tools --context production -n team-a --redis-address 127.0.0.1:6379 --password-file redis-password',
     );
   addTarget(command).action(async (server: string, options: PurgeOptions) => {
     const { purge } = await import('./purge.ts');

@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { examples, listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
+import { listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
 import type { Context, RecordFormat } from '../context.ts';
 import { withoutFolder } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
@@ -14,17 +13,12 @@ The registry says which servers there are, and what each takes: vmcp run <entry>
 another one, from a file, a URL, or a service that speaks the API of the official registry. In a cluster there is the registry "cluster", too:
 what runs in the namespace.`;
 
-interface Adding {
-  parts: Parts;
-  group: Command;
-}
-
-function addList({ parts, group }: Adding): void {
-  const command = group
+function addList(parts: Parts): void {
+  const command = parts.program
     .command('list')
     .alias('ls')
     .description('list the registries: where they are read from, and how many servers they have')
-    .addHelpText('after', examples(parts.deps, 'vmcp registry list', 'vmcp registry list -o json'));
+    .examples('vmcp registry list', 'vmcp registry list -o json');
   withoutFolder<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listRegistries } = await import('#management/operations/registries');
     const { REGISTRIES } = await import('./registry-list.ts');
@@ -33,14 +27,14 @@ function addList({ parts, group }: Adding): void {
   });
 }
 
-function addSearch({ parts, group }: Adding): void {
-  const command = group
+function addSearch(parts: Parts): void {
+  const command = parts.program
     .command('search')
     .description('find servers by words of their name, title, description or tags; without words: all')
     .argument('[word...]', 'words that a server must have, all of them')
     .option('--registry <registry>', 'which registry', 'default')
     .addOption(output('table', 'json', 'yaml', 'name'))
-    .addHelpText('after', examples(parts.deps, 'vmcp registry search', 'vmcp registry search git issues'));
+    .examples('vmcp registry search', 'vmcp registry search git issues');
   interface Options {
     output: RecordFormat;
     registry: string;
@@ -57,14 +51,14 @@ function addSearch({ parts, group }: Adding): void {
   });
 }
 
-function addInfo({ parts, group }: Adding): void {
-  const command = group
+function addInfo(parts: Parts): void {
+  const command = parts.program
     .command('info')
     .description('say what a server is, and what it takes')
     .argument('<entry>', 'its name in the registry')
     .option('--registry <registry>', 'which registry', 'default')
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText('after', examples(parts.deps, 'vmcp registry info github', 'vmcp registry info github -o json'));
+    .examples('vmcp registry info github', 'vmcp registry info github -o json');
   interface Options {
     output: 'table' | 'json' | 'yaml';
     registry: string;
@@ -79,8 +73,8 @@ function addInfo({ parts, group }: Adding): void {
   });
 }
 
-function addSet({ parts, group }: Adding): void {
-  const command = group
+function addSet(parts: Parts): void {
+  const command = parts.program
     .command('set')
     .description('read the registry from somewhere else')
     .argument('<from>', 'a file of this machine, or the URL of one')
@@ -100,14 +94,10 @@ function addSet({ parts, group }: Adding): void {
       'after',
       '\nWhat cannot be read is not taken over. A file has to be where vmcp runs, and there is none in a cluster.',
     )
-    .addHelpText(
-      'after',
-      examples(
-        parts.deps,
-        'vmcp registry set servers.json',
-        'vmcp registry set https://registry.example.com --api',
-        'vmcp registry set https://mcp.example.com/servers.json --issuer https://id.example.com --client-id vmcp',
-      ),
+    .examples(
+      'vmcp registry set servers.json',
+      'vmcp registry set https://registry.example.com --api',
+      'vmcp registry set https://mcp.example.com/servers.json --issuer https://id.example.com --client-id vmcp',
     );
   withoutFolder<SourceOptions & { wait: boolean; timeout: number }>(
     parts,
@@ -119,11 +109,11 @@ function addSet({ parts, group }: Adding): void {
   );
 }
 
-function addRemove({ parts, group }: Adding): void {
-  const command = group
+function addRemove(parts: Parts): void {
+  const command = parts.program
     .command('rm')
     .description('forget what vmcp registry set set: the list that vmcp brings along is the registry again')
-    .addHelpText('after', examples(parts.deps, 'vmcp registry rm'));
+    .examples('vmcp registry rm');
   withoutFolder(parts, command, async (_, { api, context }) => {
     const { updateRegistry } = await import('#management/operations/registries');
     const { body } = await api.call(updateRegistry, { params: { name: 'default' }, body: {} });
@@ -136,8 +126,8 @@ export function addRegistries(parts: Parts): void {
     .command('registry')
     .description('find MCP servers to run, and say where they are looked up')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.deps, 'vmcp registry search git', 'vmcp registry info github'));
-  for (const add of [addList, addSearch, addInfo, addSet, addRemove]) add({ parts, group });
+    .examples('vmcp registry search git', 'vmcp registry info github');
+  for (const add of [addList, addSearch, addInfo, addSet, addRemove]) add({ ...parts, program: group });
 }
 
 function describeEntry(name: string, entry: Entry, { typed }: Pick<Context, 'typed'>): string[] {

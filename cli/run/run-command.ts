@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { contextOf, examples, type Parts, timeoutOption } from '../command-parts.ts';
+import { contextOf, type Parts, timeoutOption } from '../command-parts.ts';
 import { addTarget } from '../management/target.ts';
 import type { RunOptions } from './run.ts';
 
@@ -50,16 +50,12 @@ export function addRun({ program, deps, stop, finish }: Parts): void {
     .option('--port <number>', 'port that it listens on, where it speaks HTTP', readPort)
     .addOption(timeoutOption('how long to wait until its tools are listed', '2m'))
     .addHelpText('after', HELP)
-    .addHelpText(
-      'after',
-      examples(
-        deps,
-        'vmcp run memory',
-        'vmcp run github',
-        'vmcp run github --secret GITHUB_PERSONAL_ACCESS_TOKEN=@token.txt',
-        'vmcp run @modelcontextprotocol/server-filesystem -- /srv/files',
-        'vmcp run https://mcp.example.com/mcp --header-secret Authorization=@header.txt',
-      ),
+    .examples(
+      'vmcp run memory',
+      'vmcp run github',
+      'vmcp run github --secret GITHUB_PERSONAL_ACCESS_TOKEN=@token.txt',
+      'vmcp run @modelcontextprotocol/server-filesystem -- /srv/files',
+      'vmcp run https://mcp.example.com/mcp --header-secret Authorization=@header.txt',
     );
   addTarget(command).action(async (source: string, args: string[], options: RunOptions) => {
     const { run } = await import('./run.ts');

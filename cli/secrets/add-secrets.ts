@@ -1,5 +1,5 @@
-import { Argument, type Command } from 'commander';
-import { examples, listOptions, type Parts } from '../command-parts.ts';
+import { Argument } from 'commander';
+import { listOptions, type Parts } from '../command-parts.ts';
 import { STORED_SECRET } from '#crds/parts/defaults';
 import { confirm, yesOption } from '../confirm.ts';
 import { changeEach } from '../management/change-each.ts';
@@ -30,13 +30,8 @@ const SECRETS: Listing<{ key: string }> = {
   none: NONE.encrypted,
 };
 
-interface Adding {
-  parts: Parts;
-  group: Command;
-}
-
-function addSetup({ parts, group }: Adding): void {
-  const command = group
+function addSetup(parts: Parts): void {
+  const command = parts.program
     .command('setup')
     .description('choose where secrets are; or change the password of the encrypted ones')
     .addArgument(new Argument('[provider]', 'default encrypted, in a cluster kubernetes').choices(PROVIDERS))
@@ -48,15 +43,7 @@ function addSetup({ parts, group }: Adding): void {
       'after',
       '\nAn encrypted file is sealed anew where its present password is known here. 1password needs its program op, and can be read only, as the environment (VMCP_SECRET_<key>).',
     )
-    .addHelpText(
-      'after',
-      examples(
-        parts.deps,
-        'vmcp secret setup',
-        'vmcp secret setup 1password',
-        'vmcp secret setup --password-file new-password',
-      ),
-    );
+    .examples('vmcp secret setup', 'vmcp secret setup 1password', 'vmcp secret setup --password-file new-password');
   withoutFolder<{ passwordFile?: string }>(parts, command, async ([provider], { api, options, context }) => {
     const { setUpProvider, usualProvider } = await import('./secrets-provider.ts');
     const { readValue } = await import('./read-value.ts');
@@ -67,20 +54,16 @@ function addSetup({ parts, group }: Adding): void {
   });
 }
 
-function addSet({ parts, group }: Adding): void {
-  const command = group
+function addSet(parts: Parts): void {
+  const command = parts.program
     .command('set')
     .description('store a secret, or change it; its value is typed, piped in, or in a file')
     .argument('<key>', 'its key: letters, digits, hyphens, dots and underscores')
     .option('-f, --file <file>', 'the value, as the file has it; - for standard input, without its last line break')
-    .addHelpText(
-      'after',
-      examples(
-        parts.deps,
-        'vmcp secret set GITHUB_TOKEN',
-        'gh auth token | vmcp secret set GITHUB_TOKEN',
-        'vmcp secret set tls.key --file key.pem --context production -n team-a',
-      ),
+    .examples(
+      'vmcp secret set GITHUB_TOKEN',
+      'gh auth token | vmcp secret set GITHUB_TOKEN',
+      'vmcp secret set tls.key --file key.pem --context production -n team-a',
     );
   withoutFolder<{ file?: string }>(parts, command, async ([key = ''], { api, options, context }) => {
     const { checkKey, keysToWrite, putSecret, usualProvider } = await import('./secrets-provider.ts');
@@ -94,12 +77,12 @@ function addSet({ parts, group }: Adding): void {
   });
 }
 
-function addList({ parts, group }: Adding): void {
-  const command = group
+function addList(parts: Parts): void {
+  const command = parts.program
     .command('list')
     .alias('ls')
     .description('list the keys of the secrets; values are never shown')
-    .addHelpText('after', examples(parts.deps, 'vmcp secret list', 'vmcp secret list -o name'));
+    .examples('vmcp secret list', 'vmcp secret list -o name');
   withoutFolder<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { storedSecrets, usualProvider } = await import('./secrets-provider.ts');
     const seen: { provider: keyof typeof NONE } = { provider: usualProvider(options) };
@@ -113,13 +96,13 @@ function addList({ parts, group }: Adding): void {
   });
 }
 
-function addRemove({ parts, group }: Adding): void {
-  const command = group
+function addRemove(parts: Parts): void {
+  const command = parts.program
     .command('rm')
     .description('delete secrets; workloads that name them are left out until they are there again')
     .argument('<key...>', 'their keys')
     .addOption(yesOption())
-    .addHelpText('after', examples(parts.deps, 'vmcp secret rm GITHUB_TOKEN', 'vmcp secret rm A B --yes'));
+    .examples('vmcp secret rm GITHUB_TOKEN', 'vmcp secret rm A B --yes');
   withoutFolder<{ yes: boolean }>(parts, command, async (keys, { api, options, context }) => {
     const { deleteSecret } = await import('#management/operations/secrets');
     await confirm(`delete ${keys.join(', ')}`, options, context);
@@ -135,6 +118,6 @@ export function addSecrets(parts: Parts): void {
     .command('secret')
     .description('store secrets for workloads: keys are shown, values never')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.deps, 'vmcp secret set GITHUB_TOKEN', 'vmcp secret list'));
-  for (const add of [addSetup, addSet, addList, addRemove]) add({ parts, group });
+    .examples('vmcp secret set GITHUB_TOKEN', 'vmcp secret list');
+  for (const add of [addSetup, addSet, addList, addRemove]) add({ ...parts, program: group });
 }

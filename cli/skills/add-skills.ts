@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { InstalledSkill, SkillScope } from '#management/records/skill';
-import { examples, listOptions, output, type Parts } from '../command-parts.ts';
+import { listOptions, output, type Parts } from '../command-parts.ts';
 import { confirm, yesOption } from '../confirm.ts';
 import type { Format } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
@@ -19,11 +19,6 @@ A skill is a folder with a SKILL.md that tells a client how to do something. It 
 or an OCI registry (ghcr.io/owner/skill:tag), with all that it needs, and is checked before anything is written. It is put where registered
 clients read skills (vmcp client register), for all that the user does or, with --project, for one project.`;
 
-interface Adding {
-  parts: Parts;
-  group: Command;
-}
-
 interface PlaceOptions {
   project?: string;
   scope?: SkillScope;
@@ -36,8 +31,8 @@ function placeOf({ project, scope }: PlaceOptions) {
   return { ...(scope && { scope }), ...(project !== undefined && { project_root: resolve(project) }) };
 }
 
-function addList({ parts, group }: Adding): void {
-  const command = group
+function addList(parts: Parts): void {
+  const command = parts.program
     .command('list')
     .alias('ls')
     .description('list the skills that are installed')
@@ -45,7 +40,7 @@ function addList({ parts, group }: Adding): void {
     .addOption(projectOption())
     .option('--client <client>', 'only those that this client reads')
     .option('-g, --group <group>', 'only those of this group')
-    .addHelpText('after', examples(parts.deps, 'vmcp skill list', 'vmcp skill list --project . -o json'));
+    .examples('vmcp skill list', 'vmcp skill list --project . -o json');
   type Options = PlaceOptions & ListOptions & { client?: string; group?: string };
   withoutFolder<Options>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listSkills } = await import('#management/operations/skills');
@@ -60,15 +55,15 @@ function addList({ parts, group }: Adding): void {
   });
 }
 
-function addInfo({ parts, group }: Adding): void {
-  const command = group
+function addInfo(parts: Parts): void {
+  const command = parts.program
     .command('info')
     .description('say what a skill is, where it came from, and whether its files are those that were installed')
     .argument('<skill>', 'its name')
     .addOption(scopeOption())
     .addOption(projectOption())
     .addOption(output('yaml', 'json'))
-    .addHelpText('after', examples(parts.deps, 'vmcp skill info code-review'));
+    .examples('vmcp skill info code-review');
   type Options = PlaceOptions & { output: 'yaml' | 'json' };
   withoutFolder<Options>(parts, command, async ([name = ''], { api, options, context }) => {
     const { getSkill } = await import('#management/operations/skills');
@@ -77,8 +72,8 @@ function addInfo({ parts, group }: Adding): void {
   });
 }
 
-function addInstall({ parts, group }: Adding): void {
-  const command = group
+function addInstall(parts: Parts): void {
+  const command = parts.program
     .command('install')
     .description('install a skill with all that it needs, or nothing')
     .argument(
@@ -93,14 +88,10 @@ function addInstall({ parts, group }: Adding): void {
     .option('--allow-private-ip', 'it may come from a private address, and there by plain http', false)
     .option('--force', 'replace existing files, also those changed by hand', false)
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText(
-      'after',
-      examples(
-        parts.deps,
-        'vmcp skill install ./skills/code-review',
-        'vmcp skill install ghcr.io/example/code-review:1.2 --client claude-code',
-        'vmcp skill install git://github.com/example/skills@v1#code-review --project .',
-      ),
+    .examples(
+      'vmcp skill install ./skills/code-review',
+      'vmcp skill install ghcr.io/example/code-review:1.2 --client claude-code',
+      'vmcp skill install git://github.com/example/skills@v1#code-review --project .',
     );
   withoutFolder<InstallOptions & { output: Format }>(parts, command, async ([from = ''], { api, options, context }) => {
     const { install } = await import('./install-skill.ts');
@@ -113,8 +104,8 @@ function addInstall({ parts, group }: Adding): void {
   });
 }
 
-function addRemove({ parts, group }: Adding): void {
-  const command = group
+function addRemove(parts: Parts): void {
+  const command = parts.program
     .command('rm')
     .alias('uninstall')
     .description('uninstall skills; what they need stays')
@@ -123,10 +114,7 @@ function addRemove({ parts, group }: Adding): void {
     .addOption(projectOption())
     .option('--force', 'also where another skill needs it, or it has been changed by hand', false)
     .addOption(yesOption())
-    .addHelpText(
-      'after',
-      examples(parts.deps, 'vmcp skill rm code-review', 'vmcp skill rm code-review --project . --yes'),
-    );
+    .examples('vmcp skill rm code-review', 'vmcp skill rm code-review --project . --yes');
   type Options = PlaceOptions & { force: boolean; yes: boolean };
   withoutFolder<Options>(parts, command, async (names, { api, options, context }) => {
     const { uninstallSkill } = await import('#management/operations/skills');
@@ -139,13 +127,13 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-function addValidate({ parts, group }: Adding): void {
-  const command = group
+function addValidate(parts: Parts): void {
+  const command = parts.program
     .command('validate')
     .description('check a skill without installing it')
     .argument('<folder>', 'its folder, or an archive of it')
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText('after', examples(parts.deps, 'vmcp skill validate ./skills/code-review'));
+    .examples('vmcp skill validate ./skills/code-review');
   withoutFolder<{ output: Format }>(parts, command, async ([from = ''], { api, options, context }) => {
     const { validate } = await import('./install-skill.ts');
     const verdict = await validate(api, from);
@@ -161,8 +149,8 @@ export function addSkills(parts: Parts): void {
     .command('skill')
     .description('install skills for clients, from folders, repositories and registries')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.deps, 'vmcp skill install ./skills/code-review', 'vmcp skill list'));
-  for (const add of [addList, addInfo, addInstall, addRemove, addValidate]) add({ parts, group });
+    .examples('vmcp skill install ./skills/code-review', 'vmcp skill list');
+  for (const add of [addList, addInfo, addInstall, addRemove, addValidate]) add({ ...parts, program: group });
 }
 
 const SKILLS: Listing<InstalledSkill> = {

@@ -1,4 +1,4 @@
-import { examples, listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
+import { listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
 import { yesOption } from '../confirm.ts';
 import { later, throughApi } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
@@ -15,10 +15,7 @@ function addList(parts: Parts): void {
     .description('list the workloads that run: the MCP servers behind the endpoints')
     .option('-a, --all', 'also those that do not run', false)
     .option('-g, --group <group>', 'only those of a group')
-    .addHelpText(
-      'after',
-      examples(parts.deps, 'vmcp list', 'vmcp list --all -o json', 'vmcp list --context production -n team-a'),
-    );
+    .examples('vmcp list', 'vmcp list --all -o json', 'vmcp list --context production -n team-a');
   throughApi<Selection & ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { tellOthers, WORKLOADS, workloadsOf } = await import('./workload-list.ts');
     const { all, watch, output: format } = options;
@@ -38,7 +35,7 @@ function addGet(parts: Parts): void {
     .description('print what a workload is like: what vmcp edit edits')
     .argument('<workload>', 'its name')
     .addOption(output('yaml', 'json'))
-    .addHelpText('after', examples(parts.deps, 'vmcp get github', 'vmcp get github -o json'));
+    .examples('vmcp get github', 'vmcp get github -o json');
   throughApi<{ output: 'yaml' | 'json' }>(parts, get, async ([name = ''], { api, options, context }) => {
     const { getWorkload } = await import('#management/operations/workloads');
     const { body } = await api.call(getWorkload, { params: { name } });
@@ -49,7 +46,7 @@ function addGet(parts: Parts): void {
     .description('print the whole run configuration of a workload, without secrets')
     .argument('<workload>', 'its name')
     .addOption(output('json', 'yaml'))
-    .addHelpText('after', examples(parts.deps, 'vmcp export github > github.json'));
+    .examples('vmcp export github > github.json');
   throughApi<{ output: 'yaml' | 'json' }>(parts, exported, async ([name = ''], { api, options, context }) => {
     const { exportWorkload } = await import('#management/operations/workloads');
     const { body } = await api.call(exportWorkload, { params: { name } });
@@ -75,10 +72,7 @@ function addEdit(parts: Parts): void {
     .option('-f, --file <file>', 'take the text from a file, - for standard input, and open no editor')
     .option(...FORCE)
     .addHelpText('after', EDIT_HELP)
-    .addHelpText(
-      'after',
-      examples(parts.deps, 'vmcp edit github', 'vmcp get github | sed s/stdio/sse/ | vmcp edit github -f -'),
-    );
+    .examples('vmcp edit github', 'vmcp get github | sed s/stdio/sse/ | vmcp edit github -f -');
   throughApi<EditOptions>(parts, command, async ([name = ''], { api, options, context }) => {
     const { editByPerson } = await import('./edit-workload.ts');
     const isChanged = await editByPerson(api, name, options, context);
@@ -130,7 +124,7 @@ function addChange(parts: Parts, { kind, about, done, examples: lines }: Verb): 
   command.addOption(timeoutOption('how long to wait', '60s'));
   if (kind === 'rm') command.addOption(yesOption());
   else command.option(...FORCE);
-  command.addHelpText('after', examples(parts.deps, ...lines));
+  command.examples(...lines);
   throughApi<ChangeOptions>(parts, command, async (names, { api, options, context, stop }) => {
     const { changeWorkloads } = await import('./change-workloads.ts');
     const changed = await changeWorkloads(api, kind, names, options, context, stop);

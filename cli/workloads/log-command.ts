@@ -1,4 +1,4 @@
-import { contextOf, examples, type Parts, readCount } from '../command-parts.ts';
+import { contextOf, type Parts, readCount } from '../command-parts.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { type LogOptions, logs } from '../logs.ts';
@@ -13,10 +13,7 @@ export function addLogs({ program, deps, stop, finish }: Parts): void {
     .option('-f, --follow', 'follow lines that are appended', false)
     .option('--lines <number>', 'how many lines of each at first', readCount, 100)
     .addHelpText('after', '\nIn a cluster only workloads have logs here, one at a time; those of others kubectl shows.')
-    .addHelpText(
-      'after',
-      examples(deps, 'vmcp logs -f', 'vmcp logs github --lines 20', 'vmcp logs github --context production -n team-a'),
-    );
+    .examples('vmcp logs -f', 'vmcp logs github --lines 20', 'vmcp logs github --context production -n team-a');
   addTarget(command).action(async (name: string | undefined, options: TargetOptions & LogOptions) => {
     const context = contextOf(deps, options);
     finish(
