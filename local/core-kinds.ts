@@ -1,13 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { mapOf } from '#crds/parts/collections';
 import { ForeignMeta } from '#crds/parts/object-meta';
 
-const Key = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores');
+const Key = text(253).regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores');
 const Text = z.string().max(1_048_576);
 
 /** Validates like the API server: padded, and with line breaks as the only white space. */

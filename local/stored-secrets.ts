@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { STORED_SECRET } from '#crds/parts/defaults';
 import type { Clock } from '#operator/queue';
 import type { Manifest } from '#operator/snapshot';
@@ -32,7 +33,7 @@ function keysNamedBy(manifests: readonly Manifest[]): Map<string, Set<string>> {
   return named;
 }
 
-const Reference = z.object({ name: z.literal(STORED_SECRET), key: z.string().min(1).max(253) });
+const Reference = z.object({ name: z.literal(STORED_SECRET), key: text(253) });
 
 function collectKeys(value: unknown, keys: Set<string>): void {
   if (typeof value !== 'object' || value === null) return;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './primitives.ts';
 import { mapOf } from './collections.ts';
 import { CaBundleRef, SecretKeyRef } from './references.ts';
 
@@ -40,13 +41,8 @@ export type Telemetry = z.infer<typeof Telemetry>;
 
 /** The form of the run configuration, with paths of secret files. */
 export const TelemetryRunConfig = TelemetryConfig.extend({
-  header_files: mapOf(z.string().max(256), z.string().min(1).max(4096), 64)
+  header_files: mapOf(z.string().max(256), text(4096), 64)
     .default({})
     .describe('Header of the export requests to the file with its value.'),
-  ca_bundle_file: z
-    .string()
-    .min(1)
-    .max(4096)
-    .optional()
-    .describe('Authorities of the collector, PEM; with it only these count.'),
+  ca_bundle_file: text(4096).optional().describe('Authorities of the collector, PEM; with it only these count.'),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '../parts/primitives.ts';
 import { AuthServerConfig } from '../parts/auth-server-config.ts';
 import { DEFAULTS } from '../parts/defaults.ts';
 import { described, inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
@@ -6,10 +7,10 @@ import { CaBundleRef } from '../parts/references.ts';
 import { OAuth2, Oidc, UpstreamProvider, UserInfo as UserInfoConfig } from '../parts/upstream-provider.ts';
 import { Storage } from './storage.ts';
 
-const File = z.string().min(1).max(4096);
+const File = text(4096);
 const Url = z.url().max(2048);
-const Scopes = z.array(z.string().min(1).max(256)).max(64);
-const Names = z.array(z.string().min(1).max(256)).max(16);
+const Scopes = z.array(text(256)).max(64);
+const Names = z.array(text(256)).max(16);
 
 export const LONGEST_REASON = 4096;
 
@@ -31,10 +32,7 @@ const upstream = described(UpstreamProvider, {
   required: provider.required,
   additional_authorization_params: z.record(z.string().max(256), z.string().max(2048)).default({}),
   ca_bundle_file: meaning(CaBundleRef, File.optional()),
-  out_of_service: z
-    .string()
-    .min(1)
-    .max(LONGEST_REASON)
+  out_of_service: text(LONGEST_REASON)
     .optional()
     .describe(
       'Why it is out of service: a secret or certificate authorities that it needs cannot be used, and stand here in no file. Logins that need it fail.',

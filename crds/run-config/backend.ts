@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '../parts/primitives.ts';
 import { AggregationConfig, ToolText } from '../parts/aggregation.ts';
 import { inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
 import { CaBundleRef } from '../parts/references.ts';
@@ -7,7 +8,7 @@ import { Authz } from './incoming.ts';
 import { RateLimiting } from './operational.ts';
 import { BackendAuth } from './outgoing.ts';
 
-const File = z.string().min(1).max(4096);
+const File = text(4096);
 const Env = z.record(z.string().max(256), z.string().max(32_768));
 
 const webhook = Webhooks.shape.validating.unwrap().element.shape;
@@ -31,7 +32,7 @@ export const ValidatingWebhook = objectLike(Webhooks.shape.validating, {
 });
 
 const common = {
-  name: z.string().min(1).max(63).describe('Name of the MCPServer.'),
+  name: text(63).describe('Name of the MCPServer.'),
   auth: BackendAuth.prefault({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
   authz: Authz.optional().describe('Policies of this MCPServer; they hold beside those of the server.'),
   webhooks: meaning(Webhooks.shape.validating, z.array(ValidatingWebhook).max(16).default([])),
@@ -48,10 +49,7 @@ const common = {
 const http = {
   ...common,
   url: z.url().max(2048).describe('URL of its MCP endpoint.'),
-  pods_host: z
-    .string()
-    .min(1)
-    .max(253)
+  pods_host: text(253)
     .optional()
     .describe('Name with the address of each of its pods: a session stays at the one that opened it.'),
   ca_bundle_file: meaning(CaBundleRef, File.optional()),
@@ -79,7 +77,7 @@ const SseBackend = z.strictObject({ transport: z.literal('sse'), ...http });
 const StdioBackend = z.strictObject({
   transport: z.literal('stdio'),
   ...common,
-  command: z.string().min(1).max(4096).describe('Program to start, with transport stdio.'),
+  command: text(4096).describe('Program to start, with transport stdio.'),
   args: z.array(z.string().max(32_768)).max(256).default([]).describe('Arguments of the program.'),
   env: Env.default({}).describe('Environment variables of the program.'),
   env_files: z.record(z.string().max(256), File).default({}).describe('Variable name to the file with its value.'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '../parts/primitives.ts';
 import { AuthzConfig, InlineAuthz } from '../parts/authz-config.ts';
 import { IncomingAuth } from '../parts/incoming-auth.ts';
 import { meaning, objectLike } from '../parts/meaning.ts';
@@ -15,16 +16,11 @@ const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe
 export const OidcIncoming = objectLike(InlineOidc, {
   type: z.literal('oidc').describe(TYPE),
   issuer: Url,
-  audience: z
-    .string()
-    .min(1)
-    .max(2048)
-    .optional()
-    .describe('Absent: `resource_url`; neither: not checked, with a warning.'),
+  audience: text(2048).optional().describe('Absent: `resource_url`; neither: not checked, with a warning.'),
   client_id: z.string().max(512).optional(),
   client_secret_file: z.string().max(4096).optional().describe('With it opaque tokens are introspected (RFC 7662).'),
   introspection_url: Url.optional(),
-  scopes: z.array(z.string().min(1).max(256)).max(64).default([]),
+  scopes: z.array(text(256)).max(64).default([]),
   embedded: z.boolean().default(false).describe('The issuer is the authorization server in this process.'),
   jwks: z
     .strictObject({ keys: z.array(z.record(z.string(), z.unknown())).max(100).describe('Keys as JWKs (RFC 7517).') })

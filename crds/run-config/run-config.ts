@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AuditConfig } from '../parts/audit.ts';
-import { isAddressRange } from '../parts/primitives.ts';
+import { isAddressRange, text } from '../parts/primitives.ts';
 import { TelemetryRunConfig } from '../parts/telemetry.ts';
 import { Aggregation } from './aggregation.ts';
 import { AuthServer } from './auth-server.ts';
@@ -11,7 +11,7 @@ import { Storage } from './storage.ts';
 
 export const RUN_CONFIG_VERSION = 'v0.1.0';
 
-const File = z.string().min(1).max(4096);
+const File = text(4096);
 const AddressRange = z.string().max(64).refine(isAddressRange, 'not an address range; write one like 10.0.0.0/8');
 
 /** The operator renders it, the runtime reads it; they share nothing else at run time. It has paths of secret files, never values. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { flag, isOn } from '../flag.ts';
 import { NoBody, Nothing, operation, PLAIN, type Touch } from '../operation.ts';
 import { InstalledSkill, SKILL_NAME, SkillMetadata, SkillScope } from '../records/skill.ts';
@@ -101,16 +102,13 @@ export const getSkill = operation({
 
 const NewSkill = z
   .strictObject({
-    name: z
-      .string()
-      .min(1)
-      .max(2048)
+    name: text(2048)
       .optional()
       .describe(
         'Where it comes from: `ghcr.io/owner/skill:tag`, `git://host/owner/repository@ref#folder`, or on one machine a folder.',
       ),
     archive: Archive.optional(),
-    version: z.string().min(1).max(256).optional().describe('Tag or ref, where the name has none.'),
+    version: text(256).optional().describe('Tag or ref, where the name has none.'),
     digest: z
       .string()
       .regex(/^sha256:[0-9a-f]{64}$/, 'not a digest; write sha256: and 64 hexadecimal digits')
@@ -119,13 +117,13 @@ const NewSkill = z
     scope: SkillScope.default('user').describe('For all that the user does, or for one project.'),
     project_root: ProjectRoot.optional(),
     clients: z
-      .array(z.string().min(1).max(64))
+      .array(text(64))
       .max(32)
       .optional()
       .describe(
         'MCP clients that are to read it; absent: those that are registered, for the group where one is named.',
       ),
-    group: z.string().min(1).max(63).optional().describe('Group that it belongs to.'),
+    group: text(63).optional().describe('Group that it belongs to.'),
     allow_private_ip: z
       .boolean()
       .default(false)

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { ResourceName } from '#crds/parts/object-meta';
 import { NEXT_CURSOR } from '../paging.ts';
 
@@ -28,4 +29,4 @@ export const ChangedGroup = z
   .strictObject({ description: Description.optional().describe('What the group is for; empty takes it away.') })
   .meta({ id: 'ChangedGroup' });
 
-export const GroupInPath = z.strictObject({ name: z.string().min(1).max(253).describe('Name of a group.') });
+export const GroupInPath = z.strictObject({ name: text(253).describe('Name of a group.') });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 
 const Text = z.string().max(65_536);
@@ -11,7 +12,7 @@ const Port = z.int().min(0).max(65_535);
 
 export const EnvVar = z
   .object({
-    name: z.string().min(1).max(256).describe('Name of the variable.'),
+    name: text(256).describe('Name of the variable.'),
     description: Text.optional().describe('What it is for.'),
     required: z.boolean().optional().describe('The server does not work without it.'),
     secret: z.boolean().optional().describe('Its value is a secret.'),
@@ -21,7 +22,7 @@ export const EnvVar = z
 
 export const Header = z
   .object({
-    name: z.string().min(1).max(256).describe('Name of the header.'),
+    name: text(256).describe('Name of the header.'),
     description: Text.optional().describe('What it is for.'),
     required: z.boolean().optional().describe('The server does not work without it.'),
     secret: z.boolean().optional().describe('Its value is a secret.'),
@@ -82,7 +83,7 @@ export const Provenance = z
 export type Provenance = z.infer<typeof Provenance>;
 
 const entry = {
-  name: z.string().min(1).max(512).optional().describe('Name within its registry.'),
+  name: text(512).optional().describe('Name within its registry.'),
   title: Text.optional().describe('Name for people.'),
   description: Text.optional().describe('What it does, in a line.'),
   overview: LongText.optional().describe('What it does, on a page.'),
@@ -102,7 +103,7 @@ const entry = {
 export const ImageServer = z
   .object({
     ...entry,
-    image: z.string().min(1).max(1_024).describe('Image reference, or npx:// or uvx:// and a package.'),
+    image: text(1_024).describe('Image reference, or npx:// or uvx:// and a package.'),
     args: Texts.optional().describe(
       'Arguments that it is usually started with. Given on, never applied by themselves.',
     ),
@@ -123,7 +124,7 @@ export type ImageServer = z.infer<typeof ImageServer>;
 export const RemoteServer = z
   .object({
     ...entry,
-    url: z.string().min(1).max(2_048).describe('Its endpoint; a part in braces has to be filled in.'),
+    url: text(2_048).describe('Its endpoint; a part in braces has to be filled in.'),
     headers: z.array(Header).max(256).optional().describe('Headers that it takes.'),
     oauth_config: OAuthConfig.optional(),
   })

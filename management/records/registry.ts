@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { ImageServer, RemoteServer } from './registry-entry.ts';
 
-const name = z.string().min(1).max(512);
+const name = text(512);
 
 const Group = z
   .object({
-    name: z.string().min(1).max(512).describe('Name of the group.'),
+    name: text(512).describe('Name of the group.'),
     description: z.string().max(65_536).optional().describe('What its servers are for.'),
     servers: z.record(name, ImageServer).optional().describe('Its image servers by name.'),
     remote_servers: z.record(name, RemoteServer).optional().describe('Its remote servers by name.'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { PROBLEMS, type ProblemCode } from '../problem.ts';
 
 const MOST_SELECTED = 1000;
@@ -8,12 +9,12 @@ const ONE_OF = 'write either names or group';
 export const WorkloadSelection = z
   .strictObject({
     names: z
-      .array(z.string().min(1).max(253))
+      .array(text(253))
       .min(1)
       .max(MOST_SELECTED)
       .optional()
       .describe('Their names; those that are not there are told in `unknown`.'),
-    group: z.string().min(1).max(253).optional().describe('Those of this group.'),
+    group: text(253).optional().describe('Those of this group.'),
   })
   .refine(({ names, group }) => (names === undefined) !== (group === undefined), { error: ONE_OF })
   .meta({ id: 'WorkloadSelection', oneOf: [{ required: ['names'] }, { required: ['group'] }] });

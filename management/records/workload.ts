@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import { Condition } from '#crds/parts/conditions';
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { ResourceName } from '#crds/parts/object-meta';
@@ -150,10 +151,7 @@ export const NewWorkload = z
   .strictObject({
     ...WorkloadDetail.shape,
     name: ResourceName.optional().describe('Its name; of a registry_entry by default the last part of that.'),
-    registry_entry: z
-      .string()
-      .min(1)
-      .max(512)
+    registry_entry: text(512)
       .optional()
       .describe(
         'Server of the default registry that it is made of: where neither image, command nor url is sent, the entry says what runs. Where it says who signs its image, signatures are verified, and an image whose signature holds is pinned by its digest.',
@@ -198,11 +196,11 @@ export const WorkloadReport = z
   .meta({ id: 'WorkloadReport' });
 export type WorkloadReport = z.infer<typeof WorkloadReport>;
 
-export const WorkloadInPath = z.strictObject({ name: z.string().min(1).max(253).describe('Name of a workload.') });
+export const WorkloadInPath = z.strictObject({ name: text(253).describe('Name of a workload.') });
 
 export const WorkloadsWanted = z.strictObject({
   all: flag('Also those that do not run.'),
-  group: z.string().min(1).max(253).optional().describe('Only those of this group.'),
+  group: text(253).optional().describe('Only those of this group.'),
   ...PAGING,
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 
 const Text = z.string().max(65_536);
 
@@ -11,7 +12,7 @@ const Input = z.object({
   choices: z.array(Text).max(1_000).optional(),
 });
 
-const Named = z.object({ ...Input.shape, name: z.string().min(1).max(256) });
+const Named = z.object({ ...Input.shape, name: text(256) });
 
 const Argument = z.object({
   ...Input.shape,
@@ -28,7 +29,7 @@ const Transport = z.object({
 export const Package = z.object({
   registryType: z.string().max(64),
   registryBaseUrl: z.string().max(2048).optional(),
-  identifier: z.string().min(1).max(1024),
+  identifier: text(1024),
   version: z.string().max(255).optional(),
   transport: Transport,
   packageArguments: z.array(Argument).max(256).optional(),
@@ -36,12 +37,12 @@ export const Package = z.object({
 });
 export type Package = z.infer<typeof Package>;
 
-export const Remote = z.object({ ...Transport.shape, url: z.string().min(1).max(2048) });
+export const Remote = z.object({ ...Transport.shape, url: text(2048) });
 export type Remote = z.infer<typeof Remote>;
 
 export const ServerEntry = z.object({
   server: z.object({
-    name: z.string().min(1).max(512),
+    name: text(512),
     description: Text.optional(),
     title: Text.optional(),
     version: z.string().max(255).optional(),

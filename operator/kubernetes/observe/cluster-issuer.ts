@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { text } from '#crds/parts/primitives';
 import type { ClusterFacts } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 
-const Discovery = z.object({ issuer: z.string().min(1).max(2048) });
+const Discovery = z.object({ issuer: text(2048) });
 const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 
 export type ClusterIssuer = Required<Pick<ClusterFacts, 'issuer' | 'keySet'>>;
