@@ -41,12 +41,18 @@ interface LegacyOptions {
   readonly tools: Record<string, RunTool>;
   /** Sends a request for roots as soon as a session is initialized. */
   readonly asksEarly?: boolean;
+  /** Answers 401 to requests without a credential. */
+  readonly needsToken?: boolean;
 }
 
 const NO_MESSAGE: Rpc = {};
 
 /** Serves a backend of revision 2025-11-25, with one session for each client and tools that a test writes. */
-export async function serveLegacy({ tools, asksEarly = false }: LegacyOptions): Promise<LegacyServer> {
+export async function serveLegacy({
+  tools,
+  asksEarly = false,
+  needsToken = false,
+}: LegacyOptions): Promise<LegacyServer> {
   const seen: LegacyServer['seen'] = [];
   const sessions = new Map<string, Session>();
   const answers = new Map<string, (answer: Rpc) => void>();
@@ -110,6 +116,10 @@ export async function serveLegacy({ tools, asksEarly = false }: LegacyOptions): 
   const server = createServer((request, response) => {
     const id = String(request.headers['mcp-session-id']);
     const session = sessions.get(id);
+    if (needsToken && request.headers.authorization === undefined) {
+      response.writeHead(401).end();
+      return;
+    }
     if (request.method === 'POST') {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));

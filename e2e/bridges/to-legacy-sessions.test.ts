@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
+import { serveTokens } from '../fakes/token-service.ts';
 import { sendModern } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
@@ -131,6 +132,24 @@ describe('the session of a principal at a backend of older revisions', () => {
       _meta: { 'a.test/x': 1, progressToken: expect.any(Number) },
     });
     expect((await call('meta')).value).toEqual({ name: 'meta', arguments: {} });
+  });
+});
+
+describe('a backend of older revisions with a credential for each user', () => {
+  it('serves clients of 2026-07-28, although the gateway alone cannot learn its revision', async () => {
+    const backend = closing(await serveLegacy({ tools, needsToken: true }));
+    const { url: token_url } = closing(await serveTokens());
+    const auth = {
+      type: 'token_exchange' as const,
+      ...{ token_url, client_id: 'vmcp', client_secret_file: 'secret', audience: 'own' },
+    };
+    const backends = [{ name: 'a', transport: 'streamable-http' as const, url: backend.url, auth }];
+    const at = await protectedGateway({ files: { secret: 'cl1ent-s3cret' }, config: { backends } });
+    const bearer = await at.bearer();
+    const { answer } = await sendModern(at.gateway.url, 'tools/list', {}, bearer);
+    expect(answer.result?.tools).toContainEqual(expect.objectContaining({ name: 'a_count' }));
+    const called = await sendModern(at.gateway.url, 'tools/call', { name: 'a_count', arguments: {} }, bearer);
+    expect(called.answer.result).toMatchObject(text(1));
   });
 });
 

@@ -29,6 +29,7 @@ import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
 import { BridgedBackend } from '../bridge/bridged-backend.ts';
+import type { BridgeDeps } from '../bridge/to-legacy/bridge-deps.ts';
 import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
 import { ModernBridge } from '../bridge/to-modern/modern-bridge.ts';
 import type { ParkedCalls } from '../bridge/to-legacy/parked-calls.ts';
@@ -83,20 +84,25 @@ const makers: Makers = {
 /** @throws ConfigError */
 export async function createBackend(settings: BackendConfig, deps: BackendDeps): Promise<Backend> {
   const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
-  return new BridgedBackend(await make(settings, deps), {
-    legacy: (backend) => new ModernBridge(backend),
-    modern: (backend) =>
-      new LegacyBridge({
-        backend,
-        deadline: deps.config.limits.list_deadline,
-        maxSessions: deps.config.limits.sessions_per_replica,
-        version: deps.version,
-        now: deps.now,
-        wallClock: deps.wallClock,
-        parkedCalls: deps.parkedCalls,
-        listChanged: (method) => deps.listChanged(settings.name, method),
-      }),
-  });
+  const { version } = deps;
+  const deadline = deps.config.limits.list_deadline;
+  const bridges = {
+    legacy: (backend: Backend) => new ModernBridge(backend),
+    modern: (backend: Backend) => new LegacyBridge({ backend, ...bridgeDeps(settings, deps) }),
+  };
+  return new BridgedBackend(await make(settings, deps), bridges, { deadline, version });
+}
+
+function bridgeDeps(
+  { name }: BackendConfig,
+  { config, listChanged, ...deps }: BackendDeps,
+): Omit<BridgeDeps, 'backend'> {
+  const { version, now, wallClock, parkedCalls } = deps;
+  const { list_deadline: deadline, sessions_per_replica: maxSessions } = config.limits;
+  return {
+    ...{ deadline, maxSessions, version, now, wallClock, parkedCalls },
+    listChanged: (method) => listChanged(name, method),
+  };
 }
 
 async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {

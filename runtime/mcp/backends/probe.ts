@@ -24,6 +24,8 @@ export interface ProbeSettings {
   /** Milliseconds for each request. */
   readonly deadline: number;
   readonly version: string;
+  /** False: it has the credential of a caller, and counts as a call. */
+  readonly isProbe?: boolean;
 }
 
 const UNSUPPORTED_VERSION = -32022;
@@ -113,7 +115,7 @@ async function discover(
     method: 'server/discover',
     paramsText: `{"_meta":${ownMeta(settings.version)}}`,
     headers: modernHeaders('server/discover'),
-    isProbe: true,
+    isProbe: settings.isProbe ?? true,
   });
   if (answer instanceof NoAnswer) return saysNothing(answer) ? answer : undefined;
   const versions = supportedVersions(answer);
@@ -167,7 +169,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     method: 'initialize',
     paramsText: ownInitialize(version),
     headers: [],
-    isProbe: true,
+    isProbe: settings.isProbe ?? true,
   });
   if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(whyAway(answer.failure));
   // The request named no session, so a 404 means that the path does not exist.

@@ -6,6 +6,7 @@ import type { Era } from '../era.ts';
 import type { Backend, BackendCall, RunningCall } from '../backends/backend.ts';
 import type { Breaker } from '../backends/breaker.ts';
 import { bridgeFor, type BackendHealth } from '../backends/health.ts';
+import { EraLearner, LateCall, type LearnSettings } from './learn-eras.ts';
 
 /** Sends calls of one era to a backend of the other one, and translates their answers. */
 export interface Bridge {
@@ -35,10 +36,11 @@ export class BridgedBackend implements Backend {
   readonly onProcess?: NonNullable<Backend['onProcess']>;
   readonly pickAddress?: NonNullable<Backend['pickAddress']>;
   readonly #own: Backend;
+  readonly #learner: EraLearner;
   readonly #makers: BridgeMakers;
   readonly #bridges: Partial<Record<Era, Bridge>> = {};
 
-  constructor(backend: Backend, makers: BridgeMakers) {
+  constructor(backend: Backend, makers: BridgeMakers, learning: LearnSettings) {
     this.name = backend.name;
     this.config = backend.config;
     this.credential = backend.credential;
@@ -52,6 +54,7 @@ export class BridgedBackend implements Backend {
     if (backend.onProcess) this.onProcess = backend.onProcess.bind(backend);
     if (backend.pickAddress) this.pickAddress = backend.pickAddress.bind(backend);
     this.#own = backend;
+    this.#learner = new EraLearner(backend, learning);
     this.#makers = makers;
   }
 
@@ -68,6 +71,11 @@ export class BridgedBackend implements Backend {
   }
 
   send(call: BackendCall): RunningCall {
+    if (!this.#learner.isNeededFor(call)) return this.#send(call);
+    return new LateCall(this.#learner.learn(call.identity), () => this.#send(call));
+  }
+
+  #send(call: BackendCall): RunningCall {
     const { era, isProbe } = call;
     // Before the first probe the backend may speak either era. A probe asks for what it speaks.
     if (isProbe === true || bridgeFor(this.health, era) === undefined) return this.#own.send(call);
