@@ -129,6 +129,8 @@ export interface RunningCall {
   abort(cancelled?: boolean): void;
   /** A parked call waits for its client, and takes no place of the backend. Absent: it keeps its place. */
   park?(isParked: boolean): void;
+  /** Another replica changed the subscriptions of the session. Absent: the backend knows them already. */
+  refresh?(): void;
 }
 
 /** An active backend. It has two implementations: streamable HTTP, and channels (processes, event streams). */

@@ -91,6 +91,10 @@ export class GeneralStream implements SessionStream {
     }
   }
 
+  refresh(): void {
+    for (const { running } of this.#upstreams.values()) running?.refresh?.();
+  }
+
   announce(kinds: ReadonlySet<ListKind>): void {
     const methods = new Set([...kinds].map((kind) => LIST_SPECS[kind].changed));
     for (const method of methods) {

@@ -9,7 +9,7 @@ import { invalidRequest } from '../route/refusals.ts';
 import { endQuestion } from '../sessions/client-questions.ts';
 import { notify, sendInitialized, toldSoon } from '../sessions/open-backend-session.ts';
 import { INITIALIZED } from '../sessions/session-record.ts';
-import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
+import { backendSessionOf, type BackendSession, type ClientQuestion, type Session } from '../sessions/session.ts';
 import { cancelCall } from './cancel-call.ts';
 
 export async function handleNotification(
@@ -68,24 +68,53 @@ export async function handleResponse(
   identity: Identity,
   services: Services,
 ): Promise<void> {
-  const minted = readMintedId(message.id);
-  const backend = minted && services.backends.get(minted.backend);
-  const backendSession = minted && backendSessionOf(session, minted.backend);
-  const span = message.spans.id;
-  const mayBeOfOther = backend !== undefined && mayAskElsewhere(backend, services);
-  if (!minted || !backend || !span || !(backendSession || mayBeOfOther))
-    throw invalidRequest(400, 'unknown_request', 'No backend asked this');
-  const answer = splice(body, [{ ...span, text: minted.idText }]);
-  const isTaken = backendSession
-    ? await notify(backendSession, backend, identity, services.config.limits.list_deadline, answer)
-    : false;
   const id = String(message.id);
+  const minted = readMintedId(message.id);
+  const span = message.spans.id;
+  const asking = minted && findAsking(minted.backend, id, session, services);
+  if (!asking || !span) throw invalidRequest(400, 'unknown_request', 'No backend asked this');
+  const answer = splice(body, [{ ...span, text: minted.idText }]);
+  const isTaken = await passAnswer(answer, asking, identity, services.config.limits.list_deadline);
   endQuestion(session, id);
-  const passed = !isTaken && mayBeOfOther && { body: answer.toString('utf8') };
+  const passed = !isTaken && asking.mayBeOfOther && { body: answer.toString('utf8') };
   services.sessions.tellOfCall(session, { type: 'answered', id, ...passed });
 }
 
-/** The channel of a process or an event stream belongs to one replica. */
-function mayAskElsewhere({ config }: Backend, { sessions }: Services): boolean {
-  return sessions.isShared && config.transport !== 'streamable-http';
+/** Where the answer to a question may go. */
+interface Asking {
+  readonly backend: Backend | undefined;
+  readonly backendSession: BackendSession | undefined;
+  readonly question: ClientQuestion | undefined;
+  /** Whether the question may be that of another replica. */
+  readonly mayBeOfOther: boolean;
+}
+
+/** Undefined: no backend of this name asked the session. */
+function findAsking(name: string, id: string, session: Session, services: Services): Asking | undefined {
+  const backend = services.backends.get(name);
+  const backendSession = backend && backendSessionOf(session, name);
+  const question = session.questions?.get(id);
+  const mayBeOfOther = backend !== undefined && mayAskElsewhere(backend, services);
+  if (!backendSession && !mayBeOfOther && !question?.answer) return undefined;
+  return { backend, backendSession, question, mayBeOfOther };
+}
+
+/** Returns whether a backend took the answer. */
+async function passAnswer(
+  answer: Buffer,
+  { backend, backendSession, question }: Asking,
+  identity: Identity,
+  deadline: number,
+): Promise<boolean> {
+  const isCurrent = backend !== undefined && backendSession !== undefined;
+  if (isCurrent && (await notify(backendSession, backend, identity, deadline, answer))) return true;
+  // A reload replaced or removed the backend that asked.
+  const isOfFormer = !isCurrent || question?.at !== backend;
+  return isOfFormer && (await question?.answer?.(answer)) === true;
+}
+
+/** The channel of a process or an event stream belongs to one replica, and so does a call through a bridge. */
+function mayAskElsewhere({ config, health }: Backend, { sessions }: Services): boolean {
+  const isBridged = health.eras?.has('legacy') === false;
+  return sessions.isShared && (config.transport !== 'streamable-http' || isBridged);
 }

@@ -69,12 +69,10 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
 /** A request on the streams of a channel names no call. */
 function noteAsked(id: string, { backend, session, stream, identity, services }: EventSource): void {
   const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
-  const answer = (body: Buffer) => {
-    const backendSession = backendSessionOf(session, backend.name);
-    if (backendSession)
-      void notify(backendSession, backendSession.at, identity, services.config.limits.list_deadline, body);
-  };
-  noteQuestion(session, id, { backend: backend.name, call: isOfCall ? stream : undefined, answer });
+  const asking = backendSessionOf(session, backend.name);
+  const answer = async (body: Buffer) =>
+    asking !== undefined && notify(asking, asking.at, identity, services.config.limits.list_deadline, body);
+  noteQuestion(session, id, { backend: backend.name, at: backend, call: isOfCall ? stream : undefined, answer });
   if (!isOfCall) services.sessions.tellOfCall(session, { type: 'asked', id, backend: backend.name });
 }
 

@@ -22,6 +22,6 @@ export function takeCallEvent(session: Session | undefined, event: CallEvent, no
 }
 
 function takeAnswer(session: Session, id: string, body: string | undefined): void {
-  if (body !== undefined) session.questions?.get(id)?.answer?.(Buffer.from(body));
+  if (body !== undefined) void session.questions?.get(id)?.answer?.(Buffer.from(body));
   endQuestion(session, id);
 }

@@ -24,6 +24,12 @@ export function endQuestionsAt(session: Session, backend: string): void {
   for (const [id, question] of session.questions ?? []) if (question.backend === backend) endQuestion(session, id);
 }
 
+/** A call that began before a reload goes on at its former backend, and so do its questions. */
+export function endQuestionsOutsideCalls(session: Session, backend: string): void {
+  for (const [id, question] of session.questions ?? [])
+    if (question.backend === backend && question.call === undefined) endQuestion(session, id);
+}
+
 /** The deadline does not run while the call waits for its client. */
 export function awaitsClient({ questions }: Session, backend: string, call: string): boolean {
   if (!questions) return false;

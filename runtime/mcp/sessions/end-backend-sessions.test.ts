@@ -11,4 +11,11 @@ describe('dropBackendSessionsAt', () => {
     dropBackendSessionsAt(['anew'], [session]);
     expect(['anew', 'same'].map((backend) => awaitsClient(session, backend, '7'))).toEqual([false, true]);
   });
+
+  it('keeps the questions of running calls, which go on at the former backend', () => {
+    const session = anySession();
+    noteQuestion(session, '1', { backend: 'anew', call: '7' });
+    dropBackendSessionsAt(['anew'], [session]);
+    expect(['7', '8'].map((call) => awaitsClient(session, 'anew', call))).toEqual([true, false]);
+  });
 });

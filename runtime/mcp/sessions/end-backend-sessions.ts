@@ -2,7 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { endSession } from '#runtime/mcp/backends/probe';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
-import { endQuestionsAt } from './client-questions.ts';
+import { endQuestionsOutsideCalls } from './client-questions.ts';
 import type { Eviction } from './evict-session.ts';
 import type { BackendSession, Session } from './session.ts';
 
@@ -39,7 +39,7 @@ export function dropBackendSessionsAt(backends: readonly string[], sessions: Ite
     );
     session.stream?.leave(backends);
     for (const backend of backends) {
-      endQuestionsAt(session, backend);
+      endQuestionsOutsideCalls(session, backend);
       if (session.stateAt?.delete(backend)) (session.lostAt ??= new Set()).add(backend);
     }
   }

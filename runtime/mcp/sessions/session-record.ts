@@ -179,6 +179,10 @@ export function readBackendSession({ name, plain }: SessionField, backends: Back
   return typeof address === 'string' ? { ...backendSession, address } : backendSession;
 }
 
+export function isSubscription(name: string): boolean {
+  return name.startsWith(RESOURCE);
+}
+
 export function isBackendSession(name: string): boolean {
   return name.startsWith(BACKEND_SESSION);
 }

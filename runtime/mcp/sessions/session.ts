@@ -27,8 +27,10 @@ export interface ClientQuestion {
   readonly backend: string;
   /** JSON text of the id of the call on whose stream it came; undefined: it may belong to any call at the backend. */
   readonly call: string | undefined;
-  /** Passes the answer to the backend. Absent if another replica sent the request. */
-  readonly answer?: (body: Buffer) => void;
+  /** The backend object that asked. A reload may replace it, and only this one knows the question. Absent as `answer`. */
+  readonly at?: Backend;
+  /** Passes the answer to the backend. Returns whether it took it. Absent if another replica sent the request. */
+  readonly answer?: (body: Buffer) => Promise<boolean>;
 }
 
 /** The client's `initialize` request. Sessions with equal profiles share one object. */
@@ -69,6 +71,8 @@ export interface SessionStream {
   join(backendSession: BackendSession): void;
   /** Closes the streams of these backends. */
   leave(backends: readonly string[]): void;
+  /** Another replica changed the session's subscriptions. */
+  refresh(): void;
   /** Tells the client that lists have changed. */
   announce(kinds: ReadonlySet<ListKind>): void;
   /** Returns the id of the last event of each backend, for the client's next stream. */

@@ -1,6 +1,6 @@
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import type { RecordSeal } from './record-seal.ts';
-import { applyField, isBackendSession, type SessionField } from './session-record.ts';
+import { applyField, isBackendSession, isSubscription, type SessionField } from './session-record.ts';
 import type { Session } from './session.ts';
 import type { RecordChange, RecordName, StoredFields } from './storage/session-records.ts';
 
@@ -57,4 +57,5 @@ export function takeField({ session, versions }: SharedSession, field: OpenedFie
   }
   const backendSession = applyField(session, field, backends);
   if (backendSession) session.stream?.join(backendSession);
+  if (isSubscription(field.name)) session.stream?.refresh();
 }

@@ -9,7 +9,7 @@ import { missingCapability, readInputRequired, Round, type InputRequired } from 
 import { legacyAnswer, refusal, type LegacyAnswer } from './legacy-answer.ts';
 import type { LegacyTools } from './legacy-tools.ts';
 import { modernBody, modernHeadersFor, type LegacyMessage } from './modern-body.ts';
-import type { Questions } from './questions.ts';
+import { sessionIdOf, type Questions } from './questions.ts';
 
 const MAX_ROUNDS = 10;
 /** Milliseconds before a call is sent again if the backend asks for nothing but its state. */
@@ -64,6 +64,8 @@ export class BridgedCall implements RunningCall, AnswerSink {
   send(more = ''): void {
     if (this.#isOver) return;
     this.#isAnswered = false;
+    // Some servers keep the stream of an answered request open.
+    this.#running?.abort();
     const { backend, tools } = this.#parts;
     const { message } = this.#legacy;
     const meta = callerMembers(this.#call.session, backend.health.capabilities?.logging === true);
@@ -185,7 +187,9 @@ export class BridgedCall implements RunningCall, AnswerSink {
       const message = decodeBackendMessage(data);
       if (message) this.#call.sink.event({ id: undefined, retry: undefined, data, message });
     };
-    this.#round = new Round(input, this.#parts.questions, ask, (answers) => {
+    const asked = { questions: this.#parts.questions, session: sessionIdOf(this.#call) };
+    this.#round = new Round(input, asked, ask, (answers) => {
+      if (answers === undefined) this.#withdrawQuestions();
       this.#round = undefined;
       if (answers === undefined) this.#refuse('The client did not give the input that the server asked for');
       else this.send(`"inputResponses":${answers},${stateMember(input)}`);
@@ -219,7 +223,6 @@ export class BridgedCall implements RunningCall, AnswerSink {
     }
     sink.event({ id: undefined, retry: undefined, data: text, message: decodeBackendMessage(text) });
     sink.close(true);
-    // Some servers keep the stream of an answered request open.
     this.#running?.abort();
   }
 

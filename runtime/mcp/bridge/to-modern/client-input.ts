@@ -51,7 +51,8 @@ export function missingCapability({ requests }: InputRequired, session: CallerSe
 /** The questions of one round, with the client's answers so far. */
 export class Round {
   readonly #questions: Questions;
-  readonly #asked = new Map<string, string>();
+  /** Key to the JSON text of the id, of each question without an answer. */
+  readonly #open = new Map<string, string>();
   readonly #answers = new Map<string, string>();
   readonly #timer: NodeJS.Timeout;
   readonly #done: (answers: string | undefined) => void;
@@ -62,7 +63,7 @@ export class Round {
    */
   constructor(
     { requests }: InputRequired,
-    questions: Questions,
+    { questions, session }: { readonly questions: Questions; readonly session: string | undefined },
     ask: (request: string) => void,
     done: (answers: string | undefined) => void,
   ) {
@@ -70,8 +71,8 @@ export class Round {
     this.#done = done;
     this.#timer = setTimeout(() => this.#end(undefined), ROUND_TIME).unref();
     for (const { key, method, params } of requests) {
-      const id = questions.add((result) => this.#take(key, result));
-      this.#asked.set(key, id);
+      const id = questions.add(session, (result) => this.#take(key, result));
+      this.#open.set(key, id);
       const own = params === undefined ? '' : `,"params":${JSON.stringify(legacyParams(method, params))}`;
       ask(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${own}}`);
     }
@@ -79,21 +80,22 @@ export class Round {
 
   /** JSON texts of the ids of questions without an answer. */
   get unanswered(): string[] {
-    return [...this.#asked].filter(([key]) => !this.#answers.has(key)).map(([, id]) => id);
+    return [...this.#open.values()];
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    for (const id of this.#asked.values()) this.#questions.drop(id);
+    for (const id of this.#open.values()) this.#questions.drop(id);
   }
 
   #take(key: string, result: string | undefined): void {
+    this.#open.delete(key);
     if (result === undefined) {
       this.#end(undefined);
       return;
     }
     this.#answers.set(key, result);
-    if (this.#answers.size < this.#asked.size) return;
+    if (this.#open.size > 0) return;
     this.#end(`{${[...this.#answers].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`);
   }
 

@@ -14,6 +14,7 @@ export interface LegacyAnswer {
 /** The members of a modern result that legacy revisions do not have. */
 const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 const REPLACED: ReadonlySet<string> = new Set([...MODERN_MEMBERS, 'structuredContent']);
+const WITHOUT_META: ReadonlySet<string> = new Set([...REPLACED, '_meta']);
 
 const INVALID_PARAMS = -32602;
 const RESOURCE_NOT_FOUND = -32002;
@@ -36,7 +37,7 @@ export function legacyAnswer(data: string, message: BackendMessage, asked: Asked
   if (answerKind === 'error' || !spans.result) return legacyError(data, message, asked);
   const content = spans['result.structuredContent'];
   if (asked.method === 'tools/call' && content && (data[content.start] !== '{' || asked.isWrapped))
-    return { text: withWrappedContent(data, spans.result, content, asked), kind: answerKind };
+    return { text: withWrappedContent(data, message, content, asked), kind: answerKind };
   const edits = modernMembers(data, message, spans.result);
   if (spans.id && message.idText !== asked.idText) edits.push({ ...spans.id, text: asked.idText });
   return { text: spliceText(data, edits), kind: answerKind };
@@ -44,23 +45,37 @@ export function legacyAnswer(data: string, message: BackendMessage, asked: Asked
 
 /** Returns the edits that remove what legacy results do not have. */
 function modernMembers(data: string, { spans, meta }: BackendMessage, result: Span): Edit[] {
-  // The reserved members are removed already, and nothing may be left.
-  const isBare = spans['result._meta'] !== undefined && meta.length === 0;
+  const isBare = spans['result._meta'] !== undefined && isOfProtocol(meta);
   const first = spans['result.resultType'] ?? spans['result.ttlMs'] ?? spans['result.cacheScope'];
   if (!isBare && !first) return [];
   return dropMembers(data, result.start, (key) => MODERN_MEMBERS.has(key) || (isBare && key === '_meta'));
 }
 
+/** Reserved members of an event are removed later, those of a JSON answer are removed already. Nothing else may be left. */
+const isOfProtocol = (meta: BackendMessage['meta']): boolean => meta.every(({ reserved }) => reserved);
+
 /** Structured content of legacy revisions is an object. Clients that read only `content` get it as text. */
-function withWrappedContent(data: string, result: Span, content: Span, { idText }: Asked): string {
+function withWrappedContent(data: string, { spans, meta }: BackendMessage, content: Span, { idText }: Asked): string {
   const structured = data.slice(content.start, content.end);
-  const given = JSON.parse(data.slice(result.start, result.end)) as JsonObject;
+  const given = JSON.parse(data.slice(spans.result?.start, spans.result?.end)) as JsonObject;
   const blocks: unknown[] = Array.isArray(given.content) ? given.content : [];
   const hasText =
     isJsonObject(given.structuredContent) || blocks.some((block) => isJsonObject(block) && block.type === 'text');
   const all = hasText ? blocks : [...blocks, { type: 'text', text: structured }];
-  const members = JSON.stringify({ ...omit(given, REPLACED), content: all }).slice(0, -1);
+  const dropped = isOfProtocol(meta) ? WITHOUT_META : REPLACED;
+  const members = JSON.stringify({ ...omit(given, dropped), content: all }).slice(0, -1);
   return `{"jsonrpc":"2.0","id":${idText},"result":${members},"structuredContent":{"result":${structured}}}}`;
+}
+
+/** Returns the text of a notification without the members of `_meta` that belong to the modern era. */
+export function legacyNotification(data: string, message: BackendMessage): string {
+  const { params } = message.spans;
+  if (!message.hasReservedMeta || !params) return data;
+  if (!isOfProtocol(message.meta)) return message.cleanText(data);
+  return spliceText(
+    data,
+    dropMembers(data, params.start, (key) => key === '_meta'),
+  );
 }
 
 function legacyError(data: string, { spans }: BackendMessage, asked: Asked): LegacyAnswer {

@@ -1,22 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { Backend, BackendCall, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
-import { mayBeAway, type CallFailure } from '#runtime/mcp/backends/failures';
+import { mayBeAway, type CallFailure, type FailureReason } from '#runtime/mcp/backends/failures';
 import { modernHeaders } from '#runtime/mcp/backends/probe';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { callerMembers } from './caller-meta.ts';
+import { legacyNotification } from './legacy-answer.ts';
 
 const METHOD = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const FLAGS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const;
 const FIRST_RETRY = 1_000;
 const LAST_RETRY = 30_000;
+const PASSING: ReadonlySet<FailureReason> = new Set(['timeout', 'busy']);
+
+type Uris = ReadonlySet<string>;
+type TakeUris = (uris: Uris | undefined) => void;
 
 /** One `subscriptions/listen` request. */
 interface Listening {
+  /** JSON text of the filter. */
+  readonly filter: string;
+  readonly uris: Uris;
   running: RunningCall | undefined;
-  /** Called once with the URIs that the backend acknowledged. Undefined: it refused, or did not answer. */
-  readonly acknowledged: (uris: ReadonlySet<string> | undefined) => void;
 }
 
 /**
@@ -28,8 +34,15 @@ export class ListenStream implements RunningCall {
   readonly #backend: Backend;
   readonly #call: BackendCall;
   readonly #ended: (stream: ListenStream) => void;
-  #current: Listening | undefined;
+  /** The request that the backend acknowledged last. */
+  #active: Listening | undefined;
+  /** The newest request, before its acknowledgement. */
+  #pending: Listening | undefined;
+  /** Subscriptions that the backend refused. */
+  readonly #refused = new Set<string>();
+  #waiting: TakeUris[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #refreshing: NodeJS.Timeout | undefined;
   #failures = 0;
   #isOver = false;
 
@@ -42,40 +55,54 @@ export class ListenStream implements RunningCall {
     this.#timer = setTimeout(() => {
       const ignore = () => undefined;
       call.sink.open({ pause: ignore, resume: ignore }, undefined);
-      void this.renew();
+      this.#listen();
     }, 0);
   }
 
-  /** Listens with the session's present subscriptions. Returns the acknowledged URIs, or undefined if the backend refused. */
-  async renew(): Promise<ReadonlySet<string> | undefined> {
-    clearTimeout(this.#timer);
-    const former = this.#current;
-    const filter = this.#filter();
-    if (this.#isOver || Object.keys(filter).length === 0) {
-      this.#current = undefined;
-      former?.running?.abort();
-      return new Set();
-    }
-    const uris = await new Promise<ReadonlySet<string> | undefined>((resolve) => {
-      const listening: Listening = { running: undefined, acknowledged: resolve };
-      this.#current = listening;
-      listening.running = this.#listen(filter, listening);
+  /**
+   * Listens with the session's present subscriptions. Returns the URIs that the backend acknowledged, or undefined if it refused. `uri`:
+   * the client asks for it now, so that a former refusal counts no more.
+   */
+  renew(uri: string): Promise<Uris | undefined> {
+    this.#refused.delete(uri);
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#listen();
     });
-    former?.acknowledged(undefined);
-    former?.running?.abort();
-    return uris;
+  }
+
+  /** Another replica changed the session's subscriptions, in one or several steps. */
+  refresh(): void {
+    clearTimeout(this.#refreshing);
+    this.#refreshing = setTimeout(() => {
+      const { filter } = this.#wanted();
+      if (!this.#isOver && filter !== (this.#pending ?? this.#active)?.filter) this.#listen();
+    }, 0).unref();
   }
 
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#current?.acknowledged(undefined);
-    this.#current?.running?.abort();
+    this.#end('both');
+    this.#settle(undefined);
     this.#ended(this);
   }
 
-  #filter(): JsonObject {
+  #end(which: 'pending' | 'both'): void {
+    const [pending, active] = [this.#pending, this.#active];
+    this.#pending = undefined;
+    pending?.running?.abort();
+    if (which === 'pending') return;
+    this.#active = undefined;
+    active?.running?.abort();
+  }
+
+  #settle(uris: Uris | undefined): void {
+    for (const take of this.#waiting.splice(0)) take(uris);
+  }
+
+  #wanted(): Pick<Listening, 'filter' | 'uris'> {
     const declared: unknown = JSON.parse(this.#backend.health.capabilities?.text ?? '[]');
     const capabilities: unknown = Array.isArray(declared) ? declared[0] : undefined;
     const filter: JsonObject = {};
@@ -83,16 +110,36 @@ export class ListenStream implements RunningCall {
       const capability = isJsonObject(capabilities) ? capabilities[kind] : undefined;
       if (isJsonObject(capability) && capability.listChanged === true) filter[flag] = true;
     }
-    const uris = [...(this.#call.session?.subscriptions ?? [])].filter(([, owner]) => owner === this.#backend.name);
-    if (uris.length > 0) filter.resourceSubscriptions = uris.map(([uri]) => uri);
-    return filter;
+    const subscribed = [...(this.#call.session?.subscriptions ?? [])];
+    const uris = subscribed.flatMap(([uri, owner]) =>
+      owner === this.#backend.name && !this.#refused.has(uri) ? [uri] : [],
+    );
+    if (uris.length > 0) filter.resourceSubscriptions = uris;
+    return { filter: JSON.stringify(filter), uris: new Set(uris) };
   }
 
-  #listen(filter: JsonObject, listening: Listening): RunningCall {
-    const { session } = this.#call;
+  #listen(): void {
+    if (this.#isOver) {
+      this.#settle(undefined);
+      return;
+    }
+    clearTimeout(this.#timer);
+    const wanted = this.#wanted();
+    if (wanted.filter === '{}') {
+      this.#end('both');
+      this.#settle(new Set());
+      return;
+    }
+    this.#end('pending');
+    const listening: Listening = { ...wanted, running: undefined };
+    this.#pending = listening;
+    listening.running = this.#send(listening);
+  }
+
+  #send(listening: Listening): RunningCall {
     const idText = `"${randomUUID()}"`;
-    const meta = callerMembers(session, false);
-    const params = `{"notifications":${JSON.stringify(filter)},"_meta":{${meta}}}`;
+    const meta = callerMembers(this.#call.session, false);
+    const params = `{"notifications":${listening.filter},"_meta":{${meta}}}`;
     const ended = () => this.#closed(listening);
     return this.#backend.send({
       ...this.#call,
@@ -105,8 +152,7 @@ export class ListenStream implements RunningCall {
       address: undefined,
       deadline: 0,
       sink: {
-        // An error: the backend offers no subscriptions. The stream stays open without events.
-        json: () => listening.acknowledged(undefined),
+        json: () => this.#answered(listening),
         accepted: ended,
         open: () => undefined,
         event: (event) => this.#onEvent(event, listening),
@@ -118,37 +164,61 @@ export class ListenStream implements RunningCall {
 
   #onEvent({ data, message }: StreamEvent, listening: Listening): void {
     if (message?.kind !== 'notification' || this.#isOver) return;
-    if (message.method === ACKNOWLEDGED) {
-      this.#failures = 0;
-      listening.acknowledged(acknowledgedUris(data));
-      return;
+    if (message.method === ACKNOWLEDGED) this.#acknowledged(listening, acknowledgedUris(data));
+    // The former stream reports changes until the backend has acknowledged the new one.
+    else if (listening === this.#active) {
+      const clean = legacyNotification(data, message);
+      this.#call.sink.event({ id: undefined, retry: undefined, data: clean, message: decodeBackendMessage(clean) });
     }
-    if (this.#current !== listening) return;
-    const clean = message.cleanText(data);
-    this.#call.sink.event({ id: undefined, retry: undefined, data: clean, message: decodeBackendMessage(clean) });
+  }
+
+  #acknowledged(listening: Listening, uris: Uris): void {
+    if (listening !== this.#pending) return;
+    const former = this.#active;
+    this.#pending = undefined;
+    this.#active = listening;
+    this.#failures = 0;
+    former?.running?.abort();
+    for (const uri of listening.uris) if (!uris.has(uri)) this.#refused.add(uri);
+    this.#settle(uris);
+  }
+
+  /** An error, as a listen request has no other answer. Without a former request, the backend is asked for its lists alone. */
+  #answered(listening: Listening): void {
+    if (listening === this.#active) this.#closed(listening);
+    if (listening !== this.#pending) return;
+    this.#pending = undefined;
+    this.#settle(undefined);
+    const former = this.#active?.uris;
+    for (const uri of listening.uris) if (former?.has(uri) !== true) this.#refused.add(uri);
+    if (!this.#active && listening.uris.size > 0) this.#listen();
   }
 
   #failed(failure: CallFailure, listening: Listening): void {
-    if (mayBeAway(failure) || failure.reason === 'timeout') {
+    if (mayBeAway(failure) || PASSING.has(failure.reason)) {
       this.#closed(listening);
       return;
     }
-    listening.acknowledged(undefined);
-    if (this.#current !== listening || this.#isOver) return;
+    if (listening !== this.#pending && listening !== this.#active) return;
     this.abort();
     this.#call.sink.fail(failure);
   }
 
-  /** The backend ended the stream. A change between two streams would be lost, so the lists count as changed. */
   #closed(listening: Listening): void {
-    listening.acknowledged(undefined);
-    if (this.#current !== listening || this.#isOver) return;
+    if (this.#isOver || (listening !== this.#pending && listening !== this.#active)) return;
+    if (listening === this.#active) this.#active = undefined;
+    else {
+      this.#pending = undefined;
+      this.#settle(undefined);
+    }
+    if (this.#pending) return;
     const delay = Math.min(FIRST_RETRY * 2 ** Math.min(this.#failures++, 5), LAST_RETRY);
-    this.#timer = setTimeout(() => void this.renew(), delay).unref();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#listen(), delay).unref();
   }
 }
 
-function acknowledgedUris(data: string): ReadonlySet<string> {
+function acknowledgedUris(data: string): Uris {
   const { params } = JSON.parse(data) as JsonObject;
   const notifications = isJsonObject(params) ? params.notifications : undefined;
   const uris: unknown = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;

@@ -12,13 +12,15 @@ import { callerMembers } from './caller-meta.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { ListenStream } from './listen-stream.ts';
 import { readLegacy } from './modern-body.ts';
-import { Questions } from './questions.ts';
+import { Questions, sessionIdOf } from './questions.ts';
 
 /** Session ids that exist in the gateway alone. Every replica accepts them. */
 const PREFIX = 'bridged-';
 /** Capabilities of a modern server that legacy clients do not get. */
 const NOT_BRIDGED: ReadonlySet<string> = new Set(['extensions']);
 const MAX_PAGES = 100;
+/** Milliseconds for a subscription without a deadline. */
+const ACKNOWLEDGED_WITHIN = 60_000;
 const NOTHING: RunningCall = { isHeld: false, abort: () => undefined };
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
@@ -70,6 +72,7 @@ export class ModernBridge implements Bridge {
       const { result } = message.spans;
       const isTaken = this.#parts.questions.answer(
         message.idText,
+        sessionIdOf(call),
         result && call.body?.toString('utf8', result.start, result.end),
       );
       if (isTaken) call.sink.accepted();
@@ -111,7 +114,7 @@ export class ModernBridge implements Bridge {
     return stream;
   }
 
-  /** The session notes its subscriptions before it asks the backend, and again when the backend refuses. */
+  /** The session notes its subscriptions before it asks the backend. */
   #subscribe(call: BackendCall): RunningCall {
     const { backend } = this.#parts;
     const { session, body } = call;
@@ -121,16 +124,22 @@ export class ModernBridge implements Bridge {
     const uri = body && readLegacy(body).message.params?.uri;
     // Without a stream no event could reach the client. The next stream begins with these subscriptions.
     if (!stream || typeof uri !== 'string') return later(() => answer(call, '"result":{}'));
-    void stream.renew().then((acknowledged) => {
-      const isSubscribed = call.method === 'resources/unsubscribe' || acknowledged?.has(uri) === true;
-      const error = {
-        code: INVALID_PARAMS,
-        message: 'The server does not let this resource be watched',
-        data: { uri },
-      };
-      answer(call, isSubscribed ? '"result":{}' : `"error":${JSON.stringify(error)}`);
+    let isOver = false;
+    const abort = () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+    const timer = setTimeout(() => {
+      abort();
+      call.sink.fail(callFailure(backend.name, 'timeout', true));
+    }, call.deadline || ACKNOWLEDGED_WITHIN).unref();
+    void stream.renew(uri).then((acknowledged) => {
+      if (isOver) return;
+      abort();
+      const isDone = call.method === 'resources/unsubscribe' || acknowledged?.has(uri) === true;
+      answer(call, isDone ? '"result":{}' : `"error":${JSON.stringify(notWatched(uri))}`);
     });
-    return NOTHING;
+    return { isHeld: false, abort };
   }
 
   #relay(call: BackendCall, body: Buffer): RunningCall {
@@ -168,9 +177,12 @@ export class ModernBridge implements Bridge {
   }
 }
 
-function hasBridgedSession({ headers }: BackendCall): boolean {
-  const at = headers.indexOf('mcp-session-id');
-  return at >= 0 && headers[at + 1]?.startsWith(PREFIX) === true;
+function notWatched(uri: string): JsonObject {
+  return { code: INVALID_PARAMS, message: 'The server does not let this resource be watched', data: { uri } };
+}
+
+function hasBridgedSession(call: BackendCall): boolean {
+  return sessionIdOf(call)?.startsWith(PREFIX) === true;
 }
 
 /** What a legacy server says of itself. Extensions are not bridged. */

@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import type { BackendCall } from '#runtime/mcp/backends/backend';
 
 /** The client's answer, as JSON text of the result. Undefined: the client refused. */
 type TakeAnswer = (result: string | undefined) => void;
 
-/** Requests of backends that clients have not answered. Only the asked client knows the id, which nobody can guess. */
-export class Questions {
-  readonly #waiting = new Map<string, TakeAnswer>();
+interface Question {
+  readonly session: string | undefined;
+  readonly take: TakeAnswer;
+}
 
-  /** Returns the JSON text of the question's id. */
-  add(take: TakeAnswer): string {
+/** Requests of backends that clients have not answered. An answer counts only in the session that was asked. */
+export class Questions {
+  readonly #waiting = new Map<string, Question>();
+
+  /** `session`: id of the backend session. Returns the JSON text of the question's id. */
+  add(session: string | undefined, take: TakeAnswer): string {
     const idText = `"${randomUUID()}"`;
-    this.#waiting.set(idText, take);
+    this.#waiting.set(idText, { session, take });
     return idText;
   }
 
@@ -18,11 +24,17 @@ export class Questions {
     this.#waiting.delete(idText);
   }
 
-  /** Returns false if no question has this id here. */
-  answer(idText: string, result: string | undefined): boolean {
-    const take = this.#waiting.get(idText);
+  /** Returns false if no question of this session has this id here. */
+  answer(idText: string, session: string | undefined, result: string | undefined): boolean {
+    const question = this.#waiting.get(idText);
+    if (question?.session !== session) return false;
     this.#waiting.delete(idText);
-    take?.(result);
-    return take !== undefined;
+    question?.take(result);
+    return question !== undefined;
   }
+}
+
+export function sessionIdOf({ headers }: BackendCall): string | undefined {
+  const at = headers.indexOf('mcp-session-id');
+  return at < 0 ? undefined : headers[at + 1];
 }
