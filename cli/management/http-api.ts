@@ -2,6 +2,7 @@ import { BASE } from '#management/base';
 import type { Operation } from '#management/operation';
 import { ProblemBody } from '#management/problem';
 import { codeOf } from '#lib/files/write-file';
+import { parseJson } from '#lib/json/parse-json';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { type ManagementApi, readResult } from './management-api.ts';
 import { Refusal } from './refusal.ts';
@@ -40,7 +41,7 @@ export function httpApi(options: HttpApiOptions): ManagementApi {
         return { text: await response.text(), etag: response.headers.get('etag') };
       });
       return {
-        body: readResult(operation.result, text === '' ? undefined : parse(text)),
+        body: readResult(operation.result, text === '' ? undefined : parseJson(text)),
         etag: etag?.replaceAll('"', ''),
       };
     },
@@ -96,17 +97,9 @@ async function send(
 }
 
 function refusalOf(status: number, text: string): CliError {
-  const problem = ProblemBody.safeParse(parse(text)).data;
+  const problem = ProblemBody.safeParse(parseJson(text)).data;
   if (problem) return new Refusal(problem);
   return new CliError(EXIT_CODES.failed, `the management API answered ${status}: ${text.slice(0, SHOWN)}`);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function answered<T>(

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { parseJson } from '#lib/json/parse-json';
 import { type LocalStatus, readLocalStatus } from '#local/local-status-file';
 import type { StateFolder } from '#local/state-folder';
 import { lastLines } from '#local/tail-log';
@@ -128,11 +129,7 @@ const Gone = z.object({
 });
 
 function goneIn(line: string): z.infer<typeof Gone> | undefined {
-  try {
-    return Gone.safeParse(JSON.parse(line)).data;
-  } catch {
-    return undefined;
-  }
+  return Gone.safeParse(parseJson(line)).data;
 }
 
 /** `since` is in milliseconds since 1970. Programs with an address have own logs; stdio programs use their server's log. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '#lib/json/parse-json';
 import { shownLine } from '../shown-output.ts';
 import { printTable } from '../print-records.ts';
 
@@ -42,11 +43,7 @@ function textOf(content: unknown): string {
 
 function valuesOf(structured: unknown, text: string): z.infer<typeof Known> | undefined {
   if (structured !== undefined) return Known.safeParse(structured).data;
-  try {
-    return Known.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return Known.safeParse(parseJson(text)).data;
 }
 
 export function introductionOf(

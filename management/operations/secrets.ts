@@ -29,6 +29,13 @@ const BROKEN = {
 const READ_ONLY = { provider_read_only: 'the provider is neither encrypted nor kubernetes' } as const;
 const CONFLICT = `a Secret "${STORED_SECRET}" is there that is not of this API`;
 
+const OF_KEY = {
+  not_found: 'there is no secret of this key, or no secrets provider',
+  ...READ_ONLY,
+  conflict: CONFLICT,
+  ...BROKEN,
+} as const;
+
 const done = (key: string, what: string) => ({
   body: { key, message: `secret "${key}" is ${what}; resources name it ${STORED_SECRET}/${key}` },
 });
@@ -111,12 +118,7 @@ export const updateSecret = operation({
   params: SecretInPath,
   body: ChangedSecret,
   result: SecretDone,
-  problems: {
-    not_found: 'there is no secret of this key, or no secrets provider',
-    ...READ_ONLY,
-    conflict: CONFLICT,
-    ...BROKEN,
-  },
+  problems: OF_KEY,
   first: () => provider('update'),
   touches: () => write('update'),
   audit: 'management_secret_updated',
@@ -135,12 +137,7 @@ export const deleteSecret = operation({
   params: SecretInPath,
   success: 204,
   result: Nothing,
-  problems: {
-    not_found: 'there is no secret of this key, or no secrets provider',
-    ...READ_ONLY,
-    conflict: CONFLICT,
-    ...BROKEN,
-  },
+  problems: OF_KEY,
   touches: () => write('delete'),
   audit: 'management_secret_deleted',
   async run({ params: { key } }, { secrets }) {

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import {
+  bindAddress,
   CONNECTION_FLAGS,
   HEALTH_FLAGS,
   LOG_FLAGS,
@@ -42,10 +43,7 @@ const SERVING = [
   )
     .argParser(readName)
     .default('vmcp'),
-  new Option('--bind-address <address>', 'address on which the API, health and metrics are served').default(
-    '::',
-    '::, all of both families',
-  ),
+  bindAddress('the API, health and metrics are served'),
   new Option('--port <port>', 'port of the API; 0 for any').argParser(readPort).default(4485),
   ...HEALTH_FLAGS,
   ...LOG_FLAGS,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '#lib/json/parse-json';
 import type { StoredResource } from '../stores/resources.ts';
 
 const Text = z.string().max(4096);
@@ -49,9 +50,5 @@ function runs({ image, command, remoteUrl, podTemplateSpec }: StoredResource['sp
 
 function readAnnotation(text: string | undefined): CheckedImage | undefined {
   if (text === undefined) return undefined;
-  try {
-    return CheckedImage.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return CheckedImage.safeParse(parseJson(text)).data;
 }

@@ -10,23 +10,19 @@ const STATUSES = ['active', 'deprecated'] as const;
 const status = z.string().toLowerCase().pipe(z.enum(STATUSES)).meta({ enum: STATUSES });
 const Port = z.int().min(0).max(65_535);
 
-export const EnvVar = z
-  .object({
-    name: text(256).describe('Name of the variable.'),
-    description: Text.optional().describe('What it is for.'),
-    required: z.boolean().optional().describe('The server does not work without it.'),
-    secret: z.boolean().optional().describe('Its value is a secret.'),
-    default: Text.optional().describe('Value where none is given.'),
-  })
-  .meta({ id: 'EnvVar' });
+const given = {
+  description: Text.optional().describe('What it is for.'),
+  required: z.boolean().optional().describe('The server does not work without it.'),
+  secret: z.boolean().optional().describe('Its value is a secret.'),
+  default: Text.optional().describe('Value where none is given.'),
+};
+
+export const EnvVar = z.object({ name: text(256).describe('Name of the variable.'), ...given }).meta({ id: 'EnvVar' });
 
 export const Header = z
   .object({
     name: text(256).describe('Name of the header.'),
-    description: Text.optional().describe('What it is for.'),
-    required: z.boolean().optional().describe('The server does not work without it.'),
-    secret: z.boolean().optional().describe('Its value is a secret.'),
-    default: Text.optional().describe('Value where none is given.'),
+    ...given,
     choices: Texts.optional().describe('Values that are accepted.'),
   })
   .meta({ id: 'Header' });

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { FileLock } from '#lib/files/file-lock';
 import type { StateFolder } from '#local/state-folder';
 import { readIfThere, replaceFile } from '#lib/files/write-file';
+import { parseJson } from '#lib/json/parse-json';
 import { Problem } from '../problem.ts';
-import { problemOfFile } from '../stores/problem-of-file.ts';
+import { withFileProblems } from '../stores/problem-of-file.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import type { deriveKey } from './sealed-text.ts';
 import type { LocalProvider } from './local-provider.ts';
@@ -63,15 +64,15 @@ export class LocalSecrets {
 
   /** Returns existing keys; none without a provider. @throws Problem */
   async read(namespace: string, keys: readonly string[]): Promise<Map<string, string>> {
-    return attempt(async () => (await this.#activeProvider()?.read(namespace, keys)) ?? new Map<string, string>());
+    return withFileProblems(async () => (await this.#activeProvider()?.read(namespace, keys)) ?? new Map<string, string>());
   }
 
   in(namespace: string): Secrets {
     const update = (change: (values: Map<string, string>) => void) => this.#update(namespace, change);
     return {
-      setUp: (type, password) => attempt(() => this.#setUp(type, password)),
+      setUp: (type, password) => withFileProblems(() => this.#setUp(type, password)),
       list: () =>
-        attempt(async () => {
+        withFileProblems(async () => {
           const provider = this.#required();
           return { type: provider.type, keys: (await provider.list(namespace)).sort() };
         }),
@@ -109,7 +110,7 @@ export class LocalSecrets {
   }
 
   #update(namespace: string, change: (values: Map<string, string>) => void): Promise<void> {
-    return attempt(async () => {
+    return withFileProblems(async () => {
       const provider = this.#required();
       if (!provider.update) throw readOnly(provider.type, provider.where);
       await provider.update(namespace, change);
@@ -129,29 +130,13 @@ export class LocalSecrets {
   #activeProvider(): LocalProvider | undefined {
     const text = readIfThere(this.#chosen);
     if (text === undefined) return undefined;
-    const { data } = Chosen.safeParse(readJson(text));
+    const { data } = Chosen.safeParse(parseJson(text));
     if (data) return this.#providers[data.provider_type];
     throw new Problem('store_damaged', `${this.#chosen} is damaged: set up the secrets provider again`);
   }
 
   #tell(): void {
     for (const changed of this.#listeners) changed();
-  }
-}
-
-async function attempt<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (problem) {
-    throw problemOfFile(problem);
-  }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

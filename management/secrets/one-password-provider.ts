@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { z } from 'zod';
 import { codeOf } from '#lib/files/write-file';
+import { parseJson } from '#lib/json/parse-json';
 import { Problem } from '../problem.ts';
 import type { LocalProvider } from './local-provider.ts';
 
@@ -22,7 +23,7 @@ const KEY = /^[-._A-Za-z0-9]{1,253}$/;
 export function onePasswordProvider(environment: NodeJS.ProcessEnv): LocalProvider {
   const vault = environment.VMCP_1PASSWORD_VAULT ?? 'vmcp';
   const list = async (): Promise<string[]> => {
-    const { data } = Items.safeParse(readJson(await run(['item', 'list', '--vault', vault, '--format', 'json'])));
+    const { data } = Items.safeParse(parseJson(await run(['item', 'list', '--vault', vault, '--format', 'json'])));
     if (data === undefined) throw new Problem('unavailable', '`op item list` answered with something else than items');
     return data.map(({ title }) => title).filter((title) => KEY.test(title));
   };
@@ -94,12 +95,4 @@ function explain(problem: Error, said: string): Problem {
   return /isn't an item|isn't a field|does not have a field|no item/i.test(line)
     ? new NotInVault('not_found', text)
     : new Problem('unavailable', text);
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '#lib/json/parse-json';
 import { Problem } from '../problem.ts';
 
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
@@ -76,7 +77,7 @@ export function parseSealed(text: string, file: string): Sealed {
   const [headerLine = '', bodyLine = '', sum, ...rest] = text.split('\n');
   const whole = sum === sha256(`${headerLine}\n${bodyLine}\n`) && rest.length === 1 && rest[0] === '';
   if (!whole) throw damaged(file);
-  const { data: header } = Header.safeParse(readJson(headerLine));
+  const { data: header } = Header.safeParse(parseJson(headerLine));
   if (header) return { header, headerLine, body: Buffer.from(bodyLine, 'base64url') };
   throw new Problem('store_damaged', `${file} is of another version of vmcp: use the one that wrote it`);
 }
@@ -110,12 +111,4 @@ export function damaged(file: string): Problem {
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import { FileLock, LockBusy } from '#lib/files/file-lock';
 import { Problem } from '../problem.ts';
 import type { InstalledSkill } from '../records/skill.ts';
 import { fileRecords } from '../stores/file-records.ts';
-import { problemOfFile } from '../stores/problem-of-file.ts';
+import { withFileProblems } from '../stores/problem-of-file.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { checkFolder } from './fetch-skill.ts';
 import { checkNotNeeded, findSkill, readSkills } from './find-skill.ts';
@@ -61,11 +61,11 @@ export class LocalSkills {
 
   for(readers: SkillReaders): Skills {
     return {
-      list: (filter) => attempt(() => this.#list(filter)),
-      get: (name, place) => attempt(() => this.#get(name, place)),
-      install: (request) => attempt(() => this.#install(request, readers)),
-      uninstall: (name, place, force) => attempt(() => this.#uninstall(name, place, force)),
-      validate: (what) => attempt(() => giveVerdict(what, this.#staging)),
+      list: (filter) => withFileProblems(() => this.#list(filter)),
+      get: (name, place) => withFileProblems(() => this.#get(name, place)),
+      install: (request) => withFileProblems(() => this.#install(request, readers)),
+      uninstall: (name, place, force) => withFileProblems(() => this.#uninstall(name, place, force)),
+      validate: (what) => withFileProblems(() => giveVerdict(what, this.#staging)),
     };
   }
 
@@ -158,12 +158,4 @@ async function checkProject(root: string | undefined): Promise<void> {
     throw unusable('project_root: is missing; with scope project write the folder of the project');
   checkRoot(root);
   await checkFolder('project_root', root);
-}
-
-async function attempt<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw problemOfFile(error);
-  }
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { codeOf, flushFolder, isUnfinished, readIfThere, replaceFile } from '#lib/files/write-file';
 import { FileLock } from '#lib/files/file-lock';
 import { Problem } from '../problem.ts';
-import { problemOfFile } from './problem-of-file.ts';
+import { withFileProblems } from './problem-of-file.ts';
 import {
   alreadyExists,
   keyOf,
@@ -34,7 +34,7 @@ class FileRecords implements RecordStore {
   }
 
   list(): Promise<StoredRecord[]> {
-    return attempt(() => {
+    return withFileProblems(() => {
       const records = this.#names().flatMap((file) => this.#read(join(this.#folder, file)) ?? []);
       return records.sort((a, b) => (a.name < b.name ? -1 : 1));
     });
@@ -45,7 +45,7 @@ class FileRecords implements RecordStore {
   }
 
   get(name: string): Promise<StoredRecord | undefined> {
-    return attempt(() => this.#read(this.#fileOf(name)));
+    return withFileProblems(() => this.#read(this.#fileOf(name)));
   }
 
   create(name: string, value: unknown): Promise<string> {
@@ -78,7 +78,7 @@ class FileRecords implements RecordStore {
   }
 
   #alone<T>(name: string, work: (file: string, live: StoredRecord | undefined) => T): Promise<T> {
-    return attempt(() => {
+    return withFileProblems(() => {
       const file = this.#fileOf(name);
       return this.#lock.run(() => work(file, this.#read(file)));
     });
@@ -119,14 +119,6 @@ function entriesOf(folder: string): string[] {
   } catch (problem) {
     if (codeOf(problem) === 'ENOENT') return [];
     throw problem;
-  }
-}
-
-async function attempt<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (problem) {
-    throw problemOfFile(problem);
   }
 }
 

@@ -18,7 +18,7 @@ import { keyText, type ResourceKey } from '#operator/snapshot';
 import { Problem } from '../problem.ts';
 import { CannotEdit, documentsOf, editDocument, newDocument, removeDocument } from './edit-document.ts';
 import { valueOf } from './merge-node.ts';
-import { problemOfFile } from './problem-of-file.ts';
+import { problemOfFile, withFileProblems } from './problem-of-file.ts';
 
 const ATTEMPTS = 5;
 
@@ -101,12 +101,8 @@ export class ManifestFiles {
     );
   }
 
-  async #alone<T>(work: () => T): Promise<T> {
-    try {
-      return await this.#lock.run(work);
-    } catch (problem) {
-      throw problemOfFile(problem);
-    }
+  #alone<T>(work: () => T): Promise<T> {
+    return withFileProblems(() => this.#lock.run(work));
   }
 }
 

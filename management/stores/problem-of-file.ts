@@ -26,3 +26,12 @@ export function problemOfFile(problem: unknown): unknown {
   if (said === undefined || typeof problem !== 'object' || problem === null) return problem;
   return new Problem('internal', `${pathOf(problem)}: ${said}`, { cause: problem });
 }
+
+/** Runs work on files, and throws its failures as `problemOfFile` returns them. */
+export async function withFileProblems<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (problem) {
+    throw problemOfFile(problem);
+  }
+}

@@ -1,3 +1,4 @@
+import { parseJson } from '#lib/json/parse-json';
 import { WorkloadDetail, type WorkloadEdit } from '../records/workload.ts';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
@@ -27,11 +28,7 @@ const annotationOf = (annotations: Record<string, string>): string =>
   `vmcp.dev/${RECORDED}`;
 
 function readRecorded(text = ''): Recorded | undefined {
-  try {
-    return Recorded.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return Recorded.safeParse(parseJson(text)).data;
 }
 
 export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>): Recorded {

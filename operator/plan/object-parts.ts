@@ -102,3 +102,10 @@ export const RESTRICTED = {
 };
 
 export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+
+export const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
+  httpGet: { path, port: 'private' },
+  periodSeconds,
+  failureThreshold,
+  timeoutSeconds: 2,
+});

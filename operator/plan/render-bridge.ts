@@ -6,7 +6,7 @@ import { writeText } from '../yaml-text.ts';
 import { backendChild, bridgeOf } from './child-names.ts';
 import { checkDocument } from './check-document.ts';
 import { defined } from './defined.ts';
-import { backendSelector, ownedMetadata, RESTRICTED } from './object-parts.ts';
+import { backendSelector, ownedMetadata, probe, RESTRICTED } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import { leaveService } from './leave-service.ts';
 import { configMapName } from './render-config-map.ts';
@@ -78,13 +78,6 @@ function configMapOf(manifest: Manifest, text: string, snapshot: Snapshot): Clus
     data: { 'run-config.yaml': text },
   };
 }
-
-const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
-  httpGet: { path, port: 'private' },
-  periodSeconds,
-  failureThreshold,
-  timeoutSeconds: 2,
-});
 
 const MOUNT_PIPES = { name: 'pipes', mountPath: PIPES };
 

@@ -7,6 +7,7 @@ import {
   childOf,
   ownedMetadata,
   podAnnotations,
+  probe,
   RESTRICTED,
   RESTRICTED_POD,
   runtimeSelector,
@@ -27,13 +28,6 @@ const RUNTIME_RESOURCES = {
 /** `GRACE`: seconds that a pod has to end. `DRAIN`: seconds of these for calls in flight, after the pod has left the Service. */
 const GRACE = 35;
 const DRAIN = 25;
-
-const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
-  httpGet: { path, port: 'private' },
-  periodSeconds,
-  failureThreshold,
-  timeoutSeconds: 2,
-});
 
 function renderContainer(spec: ServerSpec, rendered: Rendered, { runtimeImage: image, runtimeEnv }: ClusterFacts) {
   const { port = 4483, private_port: privatePort = 4484 } = rendered.document.listen ?? {};

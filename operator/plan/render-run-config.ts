@@ -195,25 +195,18 @@ function renderTools({ workload, filter, overrides, excludeAll }: WorkloadTools)
     const hints = annotations && defined(annotations);
     return [tool, defined({ name, description, annotations: hints })] as const;
   });
-  return defined({
-    workload,
-    filter,
-    overrides: texts.length === 0 ? undefined : Object.fromEntries(texts),
-    exclude_all: excludeAll || undefined,
-  });
+  return defined({ workload, filter, overrides: overridesOf(texts), exclude_all: excludeAll || undefined });
 }
 
 type WorkloadPrompts = NonNullable<AggregationConfig['prompts']>[number];
 
 function renderPrompts({ workload, filter, overrides, excludeAll }: WorkloadPrompts) {
   const texts = Object.entries(overrides ?? {}).map(([prompt, text]) => [prompt, defined(text)] as const);
-  return defined({
-    workload,
-    filter,
-    overrides: texts.length === 0 ? undefined : Object.fromEntries(texts),
-    exclude_all: excludeAll || undefined,
-  });
+  return defined({ workload, filter, overrides: overridesOf(texts), exclude_all: excludeAll || undefined });
 }
+
+const overridesOf = <T>(texts: (readonly [string, T])[]): Record<string, T> | undefined =>
+  texts.length === 0 ? undefined : Object.fromEntries(texts);
 
 function renderAggregation(config: AggregationConfig): AggregationDocument {
   const resolution = config.conflictResolutionConfig;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '#lib/json/parse-json';
 import { ApiError } from './api-error.ts';
 
 /** The reason part of a `Status` object (meta/v1). */
@@ -54,9 +55,5 @@ export function errorOf(
 }
 
 function parseStatus(text: string): StatusAnswer | undefined {
-  try {
-    return StatusAnswer.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return StatusAnswer.safeParse(parseJson(text)).data;
 }

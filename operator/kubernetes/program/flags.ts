@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { millisecondsOf } from '#crds/parts/primitives';
 import { POD_ANNOTATIONS } from '#operator/plan/allowed-annotation';
 import {
+  bindAddress,
   CONNECTION_FLAGS,
   HEALTH_FLAGS,
   LOG_FLAGS,
@@ -132,10 +133,7 @@ const ELECTION = [
 ];
 
 const SERVING = [
-  new Option('--bind-address <address>', 'address on which health and metrics are served').default(
-    '::',
-    '::, all of both families',
-  ),
+  bindAddress('health and metrics are served'),
   ...HEALTH_FLAGS,
   new Option('--webhook-port <port>', 'port of the validating webhook; by default no webhook runs').argParser(readPort),
   ...LOG_FLAGS,

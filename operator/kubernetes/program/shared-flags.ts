@@ -55,6 +55,9 @@ export function readNumber(from: number, to: number): (text: string) => number {
 
 export const readPort = readNumber(0, 65_535);
 
+export const bindAddress = (served: string): Option =>
+  new Option('--bind-address <address>', `address on which ${served}`).default('::', '::, all of both families');
+
 export const RESOURCE_FLAGS = [
   new Option('--api-group <group>', 'API group of the kinds that are served')
     .argParser(readGroup)
