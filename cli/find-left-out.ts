@@ -4,8 +4,8 @@ import { keyText, type ResourceKey } from '#operator/snapshot';
 
 export type FindSource = (key: string) => Source | undefined;
 
-export type PlaceIn = (source: Source, key: ResourceKey, message: string) => Place;
-export type Place = Pick<Problem, 'file' | 'line' | 'column'>;
+export type PlaceIn = (source: Source, key: ResourceKey, message: string) => FilePosition;
+export type FilePosition = Pick<Problem, 'file' | 'line' | 'column'>;
 
 /** Falls back to the nearest written parent, then the resource. */
 export function lineIn({ line, lineOf }: Source, message: string): number {
@@ -18,7 +18,7 @@ export function lineIn({ line, lineOf }: Source, message: string): number {
   return line;
 }
 
-interface Blamed extends Place {
+interface Blamed extends FilePosition {
   readonly key: ResourceKey;
   readonly source: Source;
   readonly said: string;

@@ -2,7 +2,7 @@ import type { Position, Source } from '#local/resource';
 import type { FolderContent } from '#local/manifest-folder';
 import { readYamlDocuments } from '#local/yaml-documents';
 import { keyText, type ResourceKey } from '#operator/snapshot';
-import { lineIn, type Place } from './find-left-out.ts';
+import { lineIn, type FilePosition } from './find-left-out.ts';
 
 const FIELD = String.raw`^(?:spec\.)?([\w.]+): `;
 const CONFIG_MAP = String.raw`(?:ConfigMap "([^"]+)", key "([^"]+)": )?`;
@@ -30,13 +30,18 @@ function readPolicyError(message: string): PolicyError | undefined {
 }
 
 /** Falls back to the line of the field that the message names. */
-export function placeIn(source: Source, { namespace }: ResourceKey, message: string, resources: Resources): Place {
+export function placeIn(
+  source: Source,
+  { namespace }: ResourceKey,
+  message: string,
+  resources: Resources,
+): FilePosition {
   const error = readPolicyError(message);
   const found = error && (error.configMap ? inConfigMap(error, namespace, resources) : inSpec(error, source));
   return found ?? { file: source.file, line: lineIn(source, message) };
 }
 
-function inSpec({ path, policy, within }: PolicyError, { file, positionOf }: Source): Place | undefined {
+function inSpec({ path, policy, within }: PolicyError, { file, positionOf }: Source): FilePosition | undefined {
   const found = positionOf?.(['spec', ...path, 'inline', ...policy], within);
   return found && { file, ...found };
 }
@@ -45,7 +50,7 @@ function inConfigMap(
   { configMap, policy, within }: PolicyError,
   namespace: string,
   { sources, configMaps }: Resources,
-): Place | undefined {
+): FilePosition | undefined {
   const { name = '', key = '' } = configMap ?? {};
   const owner = sources.get(keyText({ kind: 'ConfigMap', namespace, name }));
   const text = configMaps.get(`${namespace}/${name}`)?.[key] ?? '';

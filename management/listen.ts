@@ -11,7 +11,7 @@ interface KeyPair {
   certificate: string;
 }
 
-interface Place {
+interface ListenOptions {
   /** Default: all interfaces. */
   host?: string;
   /** 0 selects a free port. */
@@ -44,7 +44,7 @@ const LIMITS = {
 };
 
 /** Limits all resources that a caller can hold. Rejects if the port is taken. */
-export async function listen(answer: RequestListener, { host, port, pair }: Place): Promise<Listening> {
+export async function listen(answer: RequestListener, { host, port, pair }: ListenOptions): Promise<Listening> {
   const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair), handshakeTimeout: HANDSHAKE_TIMEOUT }, answer);
   const server: Server = tls ?? createServer(LIMITS, answer);
   server.maxConnections = CONNECTIONS;

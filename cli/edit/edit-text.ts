@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { tellLines } from './tell-lines.ts';
 
-interface Editing extends EditorPlace {
+interface Editing extends EditorOptions {
   name: string;
   text: string;
   about: readonly string[];
@@ -74,13 +74,13 @@ function withoutAbove(text: string): string {
   return first < 0 ? '' : lines.slice(first).join('\n');
 }
 
-interface EditorPlace {
+interface EditorOptions {
   environment: NodeJS.ProcessEnv;
   hasTerminal: boolean;
 }
 
 /** Uses VISUAL, EDITOR, or vi on a terminal. @throws CliError when the editor fails */
-async function runEditor(file: string, { environment, hasTerminal }: EditorPlace): Promise<void> {
+async function runEditor(file: string, { environment, hasTerminal }: EditorOptions): Promise<void> {
   const named = [environment.VISUAL, environment.EDITOR].find((one) => one !== undefined && one !== '');
   if (named === undefined && !hasTerminal) {
     const remedy =

@@ -4,7 +4,7 @@ import type { KeyAccess } from '#cli/storage/redis-keys';
 import { Redis } from '#crds/run-config/storage';
 import { defined } from '#operator/plan/defined';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { CONTENTS, type Content, type WrittenPlace } from './written-places.ts';
+import { CONTENTS, type Content, type WrittenKeys } from './written-places.ts';
 
 /** Options extend or replace the manifest. */
 export interface RedisOptions {
@@ -22,7 +22,7 @@ export interface RedisOptions {
   only?: Content;
 }
 
-export interface Place extends KeyAccess {
+export interface ChosenKeys extends KeyAccess {
   contents: readonly Content[];
   shown: string;
 }
@@ -31,7 +31,7 @@ export interface Place extends KeyAccess {
 const FILES = { password: '--password-file', user: '--username', ca: '--ca-file' } as const;
 
 interface Choosing {
-  written: readonly WrittenPlace[];
+  written: readonly WrittenKeys[];
   prefix: string;
   readSecret: (file: string) => string;
   readFile: (path: string) => string;
@@ -73,7 +73,7 @@ function addressOf({ addr, db = 0, sentinel_config, sentinel_tls }: Partial<Redi
   return { addr, db: number };
 }
 
-function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing: Choosing) {
+function changed(base: WrittenKeys | undefined, options: RedisOptions, choosing: Choosing) {
   const ground: Partial<RedisConfig> = base?.config ?? { key_prefix: choosing.prefix };
   const { redisAddress, keyPrefix = ground.key_prefix, tlsName } = options;
   const { addr, acl_user_config, tls, dial_timeout, read_timeout } = ground;
@@ -120,7 +120,7 @@ export function checkOptions(options: RedisOptions): void {
 }
 
 /** @throws CliError when options match two places */
-export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[] {
+export function choosePlaces(options: RedisOptions, choosing: Choosing): ChosenKeys[] {
   const { redisAddress, keyPrefix, only } = options;
   const written = choosing.written.filter(({ contents }) => only === undefined || contents.includes(only));
   const isSaid = redisAddress !== undefined || keyPrefix !== undefined;
@@ -136,7 +136,7 @@ export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[]
   });
 }
 
-function shownPlace({ addr, db, sentinel_config: sentinel, key_prefix }: Place['config']): string {
+function shownPlace({ addr, db, sentinel_config: sentinel, key_prefix }: ChosenKeys['config']): string {
   const where = sentinel ? `${sentinel.master_name} of ${sentinel.sentinel_addrs.join(', ')}` : (addr ?? '');
   const number = sentinel?.db ?? db;
   return `Redis ${where}${number === 0 ? '' : `, database ${number}`}, ${key_prefix}`;

@@ -11,7 +11,7 @@ import { findApiGroup } from '../management/find-api-group.ts';
 import { kubectlFor, type TargetOptions } from '../management/target.ts';
 import { type Installation, listManifests } from '../management/list-manifests.ts';
 import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
-import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
+import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenKeys, writtenPlaces } from './written-places.ts';
 
 async function read(
   { api, apiGroup }: Installation,
@@ -27,7 +27,7 @@ async function read(
   }
 }
 
-async function placesOf(place: Installation, manifest: Manifest): Promise<WrittenPlace[]> {
+async function placesOf(place: Installation, manifest: Manifest): Promise<WrittenKeys[]> {
   const name = authConfigNameOf(manifest);
   const config =
     name === undefined ? undefined : await read(place, 'MCPExternalAuthConfig', manifest.metadata.namespace, name);
@@ -83,7 +83,7 @@ async function findNeighbours(place: Installation, key: ServerKey): Promise<Neig
 }
 
 /** Reads only the Secrets that the places name. */
-async function readValues(api: KubeApi, namespace: string, places: readonly WrittenPlace[]) {
+async function readValues(api: KubeApi, namespace: string, places: readonly WrittenKeys[]) {
   const values = new Map<string, string>();
   const refused = new Set<string>();
   for (const reference of places.flatMap(({ references }) => references)) {

@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { type Amount, isServer, type ServerKey, shownServer, type Stored } from './stored.ts';
-import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
+import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenKeys, writtenPlaces } from './written-places.ts';
 
 /** Reads the running, the last or the named folder; a missing one is empty. */
 function readFolder(folder: string | undefined): FolderContent {
@@ -57,7 +57,7 @@ function whyRemaining(
 
 async function readSecrets(
   { secrets }: FolderContent,
-  places: readonly WrittenPlace[],
+  places: readonly WrittenKeys[],
   namespace: string,
   { state, environment }: Context,
 ): Promise<(file: string) => string> {

@@ -7,7 +7,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { isCluster, type TargetOptions } from '../management/target.ts';
 import { readGiven } from '../read-given.ts';
 import { type Listing, printRecords, tableOf } from '../print-records.ts';
-import { checkOptions, choosePlaces, hostOf, type Place, type RedisOptions } from './chosen-places.ts';
+import { checkOptions, choosePlaces, hostOf, type ChosenKeys, type RedisOptions } from './chosen-places.ts';
 import { kindOfKey } from './own-keys.ts';
 import { type Amount, type Neighbour, readServer, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { placeText } from './written-places.ts';
@@ -28,8 +28,8 @@ const AMOUNTS: Listing<Amount> = {
   none: () => 'nothing is stored',
 };
 
-interface OpenPlace {
-  place: Place;
+interface OpenKeys {
+  place: ChosenKeys;
   keys: RedisKeys;
   /** Longer prefixes of other servers. */
   others: readonly string[];
@@ -40,7 +40,7 @@ const LONGEST_FILE = 1_048_576;
 
 const REFUSED = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM']);
 
-function explained(problem: unknown, { shown, config }: Place, remedy: (host: string) => string): unknown {
+function explained(problem: unknown, { shown, config }: ChosenKeys, remedy: (host: string) => string): unknown {
   if (problem instanceof UnusableRedisSettings)
     return new CliError(EXIT_CODES.usage, problem.message, { cause: problem });
   if (!(problem instanceof RedisFailure)) return problem;
@@ -72,7 +72,7 @@ function goOn({ signal, deleted }: Progress): void {
 }
 
 async function walk(
-  { place, keys, others }: OpenPlace,
+  { place, keys, others }: OpenKeys,
   progress: Progress,
   take: (kinds: Map<string, string>) => Promise<void>,
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function walk(
   }
 }
 
-async function count(open: OpenPlace, progress: Progress): Promise<Amount[]> {
+async function count(open: OpenKeys, progress: Progress): Promise<Amount[]> {
   const counted = new Map<string, Set<string>>();
   await walk(open, progress, (kinds) => {
     for (const [key, kind] of kinds) counted.set(kind, (counted.get(kind) ?? new Set()).add(key));
@@ -99,7 +99,7 @@ async function count(open: OpenPlace, progress: Progress): Promise<Amount[]> {
     .sort((a, b) => (a.what < b.what ? -1 : 1));
 }
 
-async function remove(open: OpenPlace, progress: Progress): Promise<void> {
+async function remove(open: OpenKeys, progress: Progress): Promise<void> {
   await walk(open, progress, async (kinds) => {
     progress.deleted += await open.keys.remove([...kinds.keys()]);
   });
@@ -124,7 +124,12 @@ export async function purge(
 }
 
 /** @throws CliError */
-function check(key: ServerKey, { standing, files }: Stored, places: readonly Place[], options: PurgeOptions): void {
+function check(
+  key: ServerKey,
+  { standing, files }: Stored,
+  places: readonly ChosenKeys[],
+  options: PurgeOptions,
+): void {
   const { force, dryRun, redisAddress } = options;
   if (standing !== undefined && !force && !dryRun) {
     const remedy = 'delete it first, or say --force: everybody who uses it begins anew';
@@ -161,7 +166,7 @@ async function purgeStored(
   const readFile = (path: string): string => given.get(path) ?? '';
   const places = choosePlaces(options, { written, prefix, readSecret, readFile });
   check(key, stored, places, options);
-  const opened: OpenPlace[] = [];
+  const opened: OpenKeys[] = [];
   const progress = { deleted: 0, signal: AbortSignal.any([stop, AbortSignal.timeout(options.timeout)]) };
   try {
     for (const place of places) {
@@ -187,7 +192,7 @@ async function purgeStored(
   }
 }
 
-async function at<T>(place: Place, { remedy }: Stored, work: () => Promise<T>): Promise<T> {
+async function at<T>(place: ChosenKeys, { remedy }: Stored, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (problem) {
@@ -196,7 +201,11 @@ async function at<T>(place: Place, { remedy }: Stored, work: () => Promise<T>): 
 }
 
 /** Servers with the same prefix cannot be told apart; `--force` confirms that they use different Redis servers. @throws CliError */
-function checkNeighbours({ config }: Place, neighbours: readonly Neighbour[], { force }: { force: boolean }): string[] {
+function checkNeighbours(
+  { config }: ChosenKeys,
+  neighbours: readonly Neighbour[],
+  { force }: { force: boolean },
+): string[] {
   const { key_prefix: prefix } = config;
   const longer: string[] = [];
   for (const { shown, places } of neighbours) {

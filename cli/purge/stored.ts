@@ -2,7 +2,7 @@ import { type ResourceKey, runtimeName } from '#operator/snapshot';
 import { ResourceName } from '#crds/parts/object-meta';
 import { DnsLabel } from '#crds/parts/primitives';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import type { WrittenPlace } from './written-places.ts';
+import type { WrittenKeys } from './written-places.ts';
 
 /** These kinds have a runtime that stores data. */
 export const SERVER_KINDS = ['VirtualMCPServer', 'MCPServer'] as const;
@@ -20,7 +20,7 @@ export const shownServer = ({ namespace, ...key }: ServerKey): string =>
 /** A neighbour may use the same Redis. */
 export interface Neighbour {
   shown: string;
-  places: readonly WrittenPlace[];
+  places: readonly WrittenKeys[];
 }
 
 export interface Amount {
@@ -33,7 +33,7 @@ export interface Stored {
   /** Why the data must stay: the server exists or is being deleted. Undefined: the server is deleted. */
   standing: string | undefined;
   /** Empty without a manifest. */
-  written: readonly WrittenPlace[];
+  written: readonly WrittenKeys[];
   neighbours: readonly Neighbour[];
   /** See `secretFile`. @throws CliError */
   readSecret: (file: string) => string;

@@ -11,7 +11,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 export const CONTENTS = ['sessions', 'logins'] as const;
 export type Content = (typeof CONTENTS)[number];
 
-export interface WrittenPlace {
+export interface WrittenKeys {
   contents: readonly Content[];
   /** File names have the form `<name of the Secret>/<key>`. */
   config: RedisConfig;
@@ -35,7 +35,7 @@ function parsed<T>(schema: { safeParse(value: unknown): { data?: T | undefined }
 }
 
 /** Returns no places for in-memory storage. `authConfig` is the resource of `authConfigNameOf`. @throws CliError when it is invalid */
-export function writtenPlaces(manifest: Manifest, authConfig?: Manifest): WrittenPlace[] {
+export function writtenPlaces(manifest: Manifest, authConfig?: Manifest): WrittenKeys[] {
   const { spec, metadata } = manifest;
   const prefix = keyPrefixOf(manifest, metadata);
   const sessions = valueAt(spec, ['sessionStorage']) ?? valueAt(spec, ['config', 'sessionStorage']);
@@ -65,7 +65,7 @@ function place(
   content: Content,
   storage: ReturnType<typeof renderSessionStorage> | undefined,
   references: KeyReference[],
-): WrittenPlace[] {
+): WrittenKeys[] {
   if (storage?.type !== 'redis') return [];
   return [{ contents: [content], config: Redis.parse(storage.redis), references }];
 }
@@ -76,13 +76,13 @@ export function placeText({ addr, db, sentinel_config: sentinel, key_prefix }: R
 }
 
 /** Sessions and logins often share one. */
-function merged(places: WrittenPlace[]): WrittenPlace[] {
+function merged(places: WrittenKeys[]): WrittenKeys[] {
   const [first, second] = places;
   if (!first || !second || placeText(first.config) !== placeText(second.config)) return places;
   return [{ ...first, contents: CONTENTS, references: [...first.references, ...second.references] }];
 }
 
-export function placesOfNeighbour(manifest: Manifest, config: Manifest | undefined): WrittenPlace[] {
+export function placesOfNeighbour(manifest: Manifest, config: Manifest | undefined): WrittenKeys[] {
   try {
     return writtenPlaces(manifest, config);
   } catch (problem) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect } from '#operator/kubernetes/api/connection';
-import { bringCertificates, type CertificatesPlace } from '#operator/kubernetes/certificates/keep-certificates';
+import { bringCertificates, type CertificateDeps } from '#operator/kubernetes/certificates/keep-certificates';
 import { announceWebhook } from '#operator/kubernetes/webhook/start-webhook';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
@@ -16,7 +16,7 @@ interface Configuration {
 describeWithCluster('the certificates of the webhook', (cluster) => {
   let namespace: Namespace;
   let api: KubeApi;
-  let place: CertificatesPlace & { configurationName: string; webhookName: string };
+  let place: CertificateDeps & { configurationName: string; webhookName: string };
 
   const configuration = async () =>
     (await cluster.ask('GET', `${CONFIGURATIONS}/${place.configurationName}`)).body as Configuration;

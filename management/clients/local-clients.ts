@@ -9,13 +9,13 @@ import { folderResources } from '../stores/folder-resources.ts';
 import { ManifestFiles } from '../stores/manifest-files.ts';
 import { Clients } from './clients.ts';
 
-interface LocalClientsPlace {
+interface LocalClientsOptions {
   state: StateFolder;
   folder: string;
   environment: NodeJS.ProcessEnv;
 }
 
-export function localClients({ state, folder, environment }: LocalClientsPlace, namespace: string): Clients {
+export function localClients({ state, folder, environment }: LocalClientsOptions, namespace: string): Clients {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = (key: ResourceKey) =>
     readLocalStatus(state)?.resources.find((one) => keyText(one.key) === keyText(key))?.status;

@@ -4,7 +4,7 @@ import { isStatus } from '#operator/kubernetes/api/api-error';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 
-interface AuthorityPlace {
+interface AuthorityDeps {
   api: KubeApi;
   namespace: string;
   name: string;
@@ -15,7 +15,7 @@ const KEY = 'ca.crt';
 const FIELD_MANAGER = 'vmcp-operator-certificates';
 const Data = z.record(z.string(), z.string()).catch({});
 
-export async function announceAuthority(authorities: string, { api, namespace, name }: AuthorityPlace): Promise<void> {
+export async function announceAuthority(authorities: string, { api, namespace, name }: AuthorityDeps): Promise<void> {
   const live = await find({ api, namespace, name });
   const data = { [KEY]: authorities };
   if (live && Data.parse(live.data)[KEY] === authorities) return;
@@ -30,7 +30,7 @@ export async function announceAuthority(authorities: string, { api, namespace, n
   }
 }
 
-async function find({ api, namespace, name }: AuthorityPlace): Promise<KubeObject | undefined> {
+async function find({ api, namespace, name }: AuthorityDeps): Promise<KubeObject | undefined> {
   try {
     return await api.get(CONFIG_MAPS, { namespace, name });
   } catch (problem) {

@@ -62,14 +62,12 @@ const ACCESS_REVIEWS: Resource = {
 
 const Reviewed = z.object({ status: z.object({ allowed: z.boolean(), denied: z.boolean().optional() }) });
 
-interface AccessPlace {
-  api: KubeApi;
-  apiGroup: string;
-  namespace: string;
-}
-
 /** @throws Problem `forbidden`; `unavailable` if the API server gives no decision */
-export async function reviewAccess(user: User, touch: Touch, { api, apiGroup, namespace }: AccessPlace): Promise<void> {
+export async function reviewAccess(
+  user: User,
+  touch: Touch,
+  { api, apiGroup, namespace }: Pick<ClusterAuthorityOptions, 'api' | 'apiGroup'> & { namespace: string },
+): Promise<void> {
   // An empty namespace would mean all namespaces.
   if (namespace === '') throw new Error(`${touch.resource} are touched outside of a namespace`);
   const { verb, resource, group = apiGroup, name } = touch;

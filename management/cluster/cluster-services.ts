@@ -30,8 +30,8 @@ import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
 
 /** Serves the management API and commands with a kubeconfig. */
-export function clusterServices(place: ClusterPlace): (namespace: string) => Services {
-  const { api, apiGroup, streams, version, privateAddresses, environment } = place;
+export function clusterServices(deps: ClusterDeps): (namespace: string) => Services {
+  const { api, apiGroup, streams, version, privateAddresses, environment } = deps;
   const podLogs = new PodLogs(streams);
   const lists = new ListSemaphore();
   const kept = perNamespace((namespace) => ({
@@ -39,7 +39,7 @@ export function clusterServices(place: ClusterPlace): (namespace: string) => Ser
     close: () => Promise.resolve(),
   }));
   const resources = (namespace: string) => kept(namespace).resources;
-  const skills = openClusterSkills(place, lists);
+  const skills = openClusterSkills(deps, lists);
   const clients = (namespace: string) =>
     new Clients({
       records: configMapRecords({ api, namespace, apiGroup })('clients'),
@@ -48,9 +48,9 @@ export function clusterServices(place: ClusterPlace): (namespace: string) => Ser
     });
   const registryQuota = clusterQuota();
   const registries = perNamespace((namespace) =>
-    clusterRegistries(place, namespace, resources(namespace), registryQuota(namespace)),
+    clusterRegistries(deps, namespace, resources(namespace), registryQuota(namespace)),
   );
-  const roots = openRoots({ folder: place.sigstoreRoots, cache: undefined, now: Date.now });
+  const roots = openRoots({ folder: deps.sigstoreRoots, cache: undefined, now: Date.now });
   const limit = limitChecks(CHECKS_OF_ONE);
   const proxy = proxyOf(environment);
   return openServices({
@@ -63,13 +63,13 @@ export function clusterServices(place: ClusterPlace): (namespace: string) => Ser
     secrets: (namespace) => kubernetesSecrets({ api, namespace, apiGroup }),
     skills: (namespace) => skills(namespace, clients(namespace)),
     workloads: perNamespace((namespace) =>
-      clusterWorkloads({ ...place, podLogs, lists }, namespace, resources(namespace)),
+      clusterWorkloads({ ...deps, podLogs, lists }, namespace, resources(namespace)),
     ),
   });
 }
 
 function clusterWorkloads(
-  { api, apiGroup, podLogs, lists, onFailure }: ClusterPlace & { podLogs: PodLogs; lists: ListSemaphore },
+  { api, apiGroup, podLogs, lists, onFailure }: ClusterDeps & { podLogs: PodLogs; lists: ListSemaphore },
   namespace: string,
   resources: Resources,
 ): WorkloadServices {
@@ -84,7 +84,7 @@ function clusterWorkloads(
 }
 
 function openClusterSkills(
-  { api, apiGroup, environment, privateAddresses }: ClusterPlace,
+  { api, apiGroup, environment, privateAddresses }: ClusterDeps,
   lists: ListSemaphore,
 ): (namespace: string, readers: SkillReaders) => Skills {
   const rules = {
@@ -104,7 +104,7 @@ function openClusterSkills(
 const SecretData = z.record(z.string(), z.string()).optional();
 
 function clusterRegistries(
-  { api, apiGroup, environment, privateAddresses, onFailure }: ClusterPlace,
+  { api, apiGroup, environment, privateAddresses, onFailure }: ClusterDeps,
   namespace: string,
   resources: Pick<Resources, 'list'>,
   quota: RegistryQuota,
@@ -131,7 +131,7 @@ function clusterRegistries(
   });
 }
 
-export interface ClusterPlace {
+export interface ClusterDeps {
   api: KubeApi;
   /** Separate connections for logs, so that long streams do not block other requests. */
   streams: KubeApi;

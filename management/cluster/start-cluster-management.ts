@@ -11,10 +11,10 @@ import type { Services } from '../services.ts';
 import { createRoutes } from '../routes.ts';
 import { announceAuthority } from './announce-authority.ts';
 import { clusterAuthority } from './cluster-authority.ts';
-import { type ClusterPlace, clusterServices } from './cluster-services.ts';
+import { type ClusterDeps, clusterServices } from './cluster-services.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
-export interface ClusterManagementSettings extends ClusterPlace {
+export interface ClusterManagementSettings extends ClusterDeps {
   api: KubeApi;
   streams: KubeApi;
   /** Name of the installation: prefix of Service, Secret and ConfigMap. */

@@ -30,9 +30,9 @@ import { localPorts, localRuntime } from '../workloads/local-runtime.ts';
 import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
 
 /** Returns the same services with and without a running `vmcp up`. */
-export function localServices(place: LocalPlace): (namespace: string) => Services {
-  const { version, secrets, state, environment } = place;
-  const registries = perNamespace((namespace) => localRegistries(place, namespace));
+export function localServices(deps: LocalDeps): (namespace: string) => Services {
+  const { version, secrets, state, environment } = deps;
+  const registries = perNamespace((namespace) => localRegistries(deps, namespace));
   const roots = openRoots({
     folder: environment[ROOTS_VARIABLE],
     cache: join(state.path, 'sigstore'),
@@ -43,17 +43,17 @@ export function localServices(place: LocalPlace): (namespace: string) => Service
   return openServices({
     version,
     openApi: renderOpenApi(OPERATIONS, version),
-    clients: (namespace) => localClients(place, namespace),
+    clients: (namespace) => localClients(deps, namespace),
     provenance: (namespace) =>
       new ImageProvenance({ registries: registries(namespace), roots, limit, privateAddresses: true, proxy }),
     registries,
     secrets: (namespace) => secrets.in(namespace),
-    skills: openLocalSkills(place),
-    workloads: perNamespace(localWorkloads(place)),
+    skills: openLocalSkills(deps),
+    workloads: perNamespace(localWorkloads(deps)),
   });
 }
 
-function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadServices {
+function localWorkloads({ state, folder, onFailure }: LocalDeps): (namespace: string) => WorkloadServices {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = statusReader(state);
   return (namespace) =>
@@ -70,7 +70,7 @@ function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: s
     });
 }
 
-function localRegistries({ state, environment, secrets, onFailure }: LocalPlace, namespace: string): Registries {
+function localRegistries({ state, environment, secrets, onFailure }: LocalDeps, namespace: string): Registries {
   const records = fileRecords(join(state.path, 'records'), namespace);
   return new Registries({
     settings: records('registries'),
@@ -104,8 +104,8 @@ function signatureOf(file: string): string {
   return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs} ` : '- ';
 }
 
-function openLocalSkills(place: LocalPlace): (namespace: string) => Skills {
-  const { environment } = place;
+function openLocalSkills(deps: LocalDeps): (namespace: string) => Skills {
+  const { environment } = deps;
   const home = homeOf(environment);
   const skills = new LocalSkills({
     folder: join(stateOf(home), 'vmcp', 'skills'),
@@ -119,7 +119,7 @@ function openLocalSkills(place: LocalPlace): (namespace: string) => Skills {
     },
     now: Date.now,
   });
-  return (namespace) => skills.for(localClients(place, namespace));
+  return (namespace) => skills.for(localClients(deps, namespace));
 }
 
 /** Follows the XDG Base Directory Specification; other systems use the same path, because they define none. */
@@ -127,7 +127,7 @@ function stateOf({ path, environment }: Home): string {
   return environment.XDG_STATE_HOME ?? join(path, '.local', 'state');
 }
 
-export interface LocalPlace {
+export interface LocalDeps {
   state: StateFolder;
   folder: string;
   /** The same secrets that the running vmcp reads. */

@@ -11,7 +11,7 @@ import { renderAuditLine, Serving } from '../serving.ts';
 import { createRoutes } from '../routes.ts';
 import type { Services } from '../services.ts';
 import { localAuthority } from './local-authority.ts';
-import { type LocalPlace, localServices } from './local-services.ts';
+import { type LocalDeps, localServices } from './local-services.ts';
 
 const FIRST_PORT = 4485;
 const STEP = 10;
@@ -24,7 +24,7 @@ export interface OpenManagement {
 }
 
 /** Uses the first free loopback port of 4485, 4495, 4505, …. Only the owner can read the files with the URL and token. */
-export async function openLocalManagement(place: LocalPlace): Promise<OpenManagement> {
+export async function openLocalManagement(place: LocalDeps): Promise<OpenManagement> {
   const { state, onFailure } = place;
   const token = randomBytes(32).toString('base64url');
   const audit = openLogFile(state.managementAudit);

@@ -8,14 +8,14 @@ import { checkBounds } from './check-bounds.ts';
 import { checkSigner, type SignedBy, wantedSigner, type WantedSigner } from './check-signer.ts';
 import type { CheckedImage } from './checked-image.ts';
 import { findSignatures } from './find-signatures.ts';
-import type { ImagePlace } from './read-image.ts';
+import type { ImageName } from './read-image.ts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 import { NoTrustRoots, type TrustRoots } from './trust-roots.ts';
 
 export interface Check {
   provenance: Provenance;
   image: string;
-  place: ImagePlace;
+  place: ImageName;
   repository: OciRepository;
   roots: Pick<TrustRoots, 'of'>;
   signal: AbortSignal;

@@ -9,7 +9,7 @@ import { DEFAULT, type Registries } from '../registries/registries.ts';
 import { serversOf } from '../registries/render-registry.ts';
 import type { CheckedImage } from './checked-image.ts';
 import type { CheckLimit } from './limit-checks.ts';
-import { readImage, type ImagePlace } from './read-image.ts';
+import { readImage, type ImageName } from './read-image.ts';
 import type { TrustRoots, TrustRootsOptions } from './trust-roots.ts';
 
 /** Environment variable of the commands for the folder of roots; the operator has a flag. */
@@ -82,7 +82,7 @@ export class ImageProvenance {
     throw new Problem('bad_request', `body registry_entry: the registry "${DEFAULT}" has no image server "${name}"`);
   }
 
-  async #look(provenance: Provenance, image: string, place: ImagePlace, signal: AbortSignal): Promise<CheckedImage> {
+  async #look(provenance: Provenance, image: string, place: ImageName, signal: AbortSignal): Promise<CheckedImage> {
     const { privateAddresses, proxy } = this.#in;
     const http = createHttpClient({
       allowPrivateAddress: await this.#in.registries.callsPrivate(),

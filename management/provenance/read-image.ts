@@ -1,6 +1,6 @@
 import { isImage } from '../registries/image-of-package.ts';
 
-export interface ImagePlace {
+export interface ImageName {
   registry: string;
   repository: string;
   reference: string;
@@ -10,7 +10,7 @@ export interface ImagePlace {
 const HUB = 'docker.io';
 
 /** Returns undefined for other references, such as packages. */
-export function readImage(text: string): ImagePlace | undefined {
+export function readImage(text: string): ImageName | undefined {
   if (!isImage(text)) return undefined;
   const [named = '', digest] = text.split('@');
   const registry = hostOf(named);

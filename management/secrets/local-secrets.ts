@@ -64,7 +64,9 @@ export class LocalSecrets {
 
   /** Returns existing keys; none without a provider. @throws Problem */
   async read(namespace: string, keys: readonly string[]): Promise<Map<string, string>> {
-    return withFileProblems(async () => (await this.#activeProvider()?.read(namespace, keys)) ?? new Map<string, string>());
+    return withFileProblems(
+      async () => (await this.#activeProvider()?.read(namespace, keys)) ?? new Map<string, string>(),
+    );
   }
 
   in(namespace: string): Secrets {

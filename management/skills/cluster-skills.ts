@@ -20,7 +20,7 @@ import {
   type SkillReaders,
   type Skills,
   type StoredSkill,
-  type WantedPlace,
+  type WantedLocation,
 } from './skills.ts';
 import type { StagingSemaphore } from './staging-semaphore.ts';
 import { withStaging } from './staging.ts';
@@ -66,7 +66,7 @@ async function list(filter: SkillFilter, records: SkillRecords): Promise<Install
   return (await readSkills(records)).filter((skill) => matchesFilter(skill, filter)).map(shownSkill);
 }
 
-async function get(name: string, place: WantedPlace, records: SkillRecords): Promise<FoundSkill> {
+async function get(name: string, place: WantedLocation, records: SkillRecords): Promise<FoundSkill> {
   checkPlace(place);
   const found = findSkill(await readSkills(records), name, place);
   return { skill: shownSkill(found), metadata: found.metadata, archive: found.archive };
@@ -122,7 +122,7 @@ async function planWrites(skills: readonly ResolvedSkill[], planning: Planning):
 }
 
 async function uninstall(
-  { name, place, force }: { name: string; place: WantedPlace; force: boolean },
+  { name, place, force }: { name: string; place: WantedLocation; force: boolean },
   records: SkillRecords,
 ): Promise<void> {
   checkPlace(place);
@@ -142,7 +142,7 @@ async function checkNoneNeeds(skill: StoredSkill, records: Pick<RecordStore, 'ge
   }
 }
 
-function checkPlace({ scope, projectRoot }: WantedPlace): void {
+function checkPlace({ scope, projectRoot }: WantedLocation): void {
   if (projectRoot !== undefined) throw elsewhere('project_root');
   if (scope === 'project') throw elsewhere('scope project');
 }

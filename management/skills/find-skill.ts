@@ -1,7 +1,7 @@
 import { Problem } from '../problem.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { unusable } from './skill-limits.ts';
-import { StoredSkill, type WantedPlace } from './skills.ts';
+import { StoredSkill, type WantedLocation } from './skills.ts';
 
 /** @throws Problem `store_damaged` */
 export async function readSkills(records: Pick<RecordStore, 'list'>): Promise<StoredSkill[]> {
@@ -20,7 +20,7 @@ export function readSkill({ name, value }: StoredRecord): StoredSkill {
 export function findSkill(
   skills: readonly StoredSkill[],
   name: string,
-  { scope, projectRoot }: WantedPlace,
+  { scope, projectRoot }: WantedLocation,
 ): StoredSkill {
   const wanted = scope ?? (projectRoot === undefined ? 'user' : 'project');
   if (wanted === 'project' && projectRoot === undefined)

@@ -28,7 +28,7 @@ import {
   type SkillReaders,
   type Skills,
   type StoredSkill,
-  type WantedPlace,
+  type WantedLocation,
 } from './skills.ts';
 import { withStaging } from './staging.ts';
 
@@ -74,7 +74,7 @@ export class LocalSkills {
     return (await this.#known()).filter((skill) => matchesFilter(skill, filter)).map(shownSkill);
   }
 
-  async #get(name: string, place: WantedPlace): Promise<FoundSkill> {
+  async #get(name: string, place: WantedLocation): Promise<FoundSkill> {
     checkRoot(place.projectRoot);
     const found = findSkill(await this.#known(), name, place);
     const { targets, content, metadata, status } = found;
@@ -106,7 +106,7 @@ export class LocalSkills {
     });
   }
 
-  async #uninstall(name: string, place: WantedPlace, force: boolean): Promise<void> {
+  async #uninstall(name: string, place: WantedLocation, force: boolean): Promise<void> {
     checkRoot(place.projectRoot);
     await this.#alone(async () => {
       await this.#journal.recover();

@@ -5,18 +5,18 @@ import type { Clients } from '../clients/clients.ts';
 import { InstalledSkill, type SkillMetadata, type SkillScope } from '../records/skill.ts';
 
 /** Without a scope: the skill of the named project, else that of the user. */
-export interface WantedPlace {
+export interface WantedLocation {
   scope: SkillScope | undefined;
   projectRoot: string | undefined;
 }
 
-export interface SkillPlace {
+export interface SkillLocation {
   scope: SkillScope;
   /** Absolute path; only with scope project. */
   projectRoot: string | undefined;
 }
 
-export interface InstallRequest extends SkillPlace {
+export interface InstallRequest extends SkillLocation {
   reference: string | undefined;
   version: string | undefined;
   archive: Buffer | undefined;
@@ -55,11 +55,11 @@ export type SkillReaders = Pick<Clients, 'list' | 'checkGroup'>;
 export interface Skills {
   list(filter: SkillFilter): Promise<InstalledSkill[]>;
   /** @throws Problem `not_found` */
-  get(name: string, place: WantedPlace): Promise<FoundSkill>;
+  get(name: string, place: WantedLocation): Promise<FoundSkill>;
   /** Installs dependencies too, or nothing. @throws Problem `bad_request`, `already_exists`, `conflict`, `source_failed` */
   install(request: InstallRequest): Promise<InstalledSkill>;
   /** @throws Problem `not_found`, `conflict`: another skill needs it */
-  uninstall(name: string, place: WantedPlace, force: boolean): Promise<void>;
+  uninstall(name: string, place: WantedLocation, force: boolean): Promise<void>;
   /** @throws Problem `bad_request`, `path_not_available` */
   validate(what: {
     path?: string | undefined;
@@ -84,9 +84,9 @@ export function shownSkill(skill: StoredSkill): InstalledSkill {
   return defined(all);
 }
 
-export const placeOf = ({ scope, project_root: projectRoot }: StoredSkill): SkillPlace => ({ scope, projectRoot });
+export const placeOf = ({ scope, project_root: projectRoot }: StoredSkill): SkillLocation => ({ scope, projectRoot });
 
-export function keyOfSkill(name: string, { scope, projectRoot }: SkillPlace): string {
+export function keyOfSkill(name: string, { scope, projectRoot }: SkillLocation): string {
   if (scope === 'user') return `user:${name}`;
   const project = createHash('sha256')
     .update(projectRoot ?? '')

@@ -14,7 +14,7 @@ import { linesIn, mergeLines } from './merge-lines.ts';
 import type { PodLogs } from './pod-logs.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
 
-interface ClusterRuntimePlace {
+interface ClusterRuntimeDeps {
   api: KubeApi;
   apiGroup: string;
   podLogs: PodLogs;
@@ -30,20 +30,20 @@ const PROGRAM = 'mcp-backend';
 const ENDPOINT = 'vmcp-proxy';
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
-export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
+export function clusterRuntime(deps: ClusterRuntimeDeps): WorkloadRuntime {
   return {
     host: '::',
-    apiGroup: place.apiGroup,
+    apiGroup: deps.apiGroup,
     hasPaths: false,
-    targetHost: (name) => `${backendChild(name)}.${place.namespace}.svc`,
+    targetHost: (name) => `${backendChild(name)}.${deps.namespace}.svc`,
     // The operator counts the pods, so that callers do not need the right to list them.
     look: () => Promise.resolve(({ status }) => ({ isRunning: (status?.replicas ?? 0) > 0 })),
-    logs: (name, options) => logsOf(place, name, options),
+    logs: (name, options) => logsOf(deps, name, options),
   };
 }
 
 async function logsOf(
-  { api, podLogs, lists, namespace }: ClusterRuntimePlace,
+  { api, podLogs, lists, namespace }: ClusterRuntimeDeps,
   name: string,
   { lines, follow, who, signal }: LogOptions,
 ): Promise<AsyncIterable<string>> {
@@ -62,7 +62,7 @@ interface LoggedPod {
 
 /** Returns ended pods only up to the limit. @throws Problem `not_found` when there is none */
 async function podsOf(
-  { api, namespace }: Pick<ClusterRuntimePlace, 'api' | 'namespace'>,
+  { api, namespace }: Pick<ClusterRuntimeDeps, 'api' | 'namespace'>,
   name: string,
   signal: AbortSignal,
 ): Promise<LoggedPod[]> {

@@ -35,9 +35,9 @@ export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>)
   return readRecorded(annotations[annotationOf(annotations)]) ?? {};
 }
 
-export type Place = Pick<FieldOptions, 'host' | 'hasPaths' | 'profile'>;
+export type DetailOptions = Pick<FieldOptions, 'host' | 'hasPaths' | 'profile'>;
 
-export function renderDetail(resource: StoredResource, options: Place): WorkloadDetail {
+export function renderDetail(resource: StoredResource, options: DetailOptions): WorkloadDetail {
   const spec = readSpec(resource.spec);
   const all = { ...options, name: resource.name, recorded: recordedOf(resource) };
   const fields = NAMES.flatMap((name) => {
@@ -56,7 +56,7 @@ export interface Edited {
 }
 
 /** Keeps missing and unchanged fields; empty ones and null remove a value. @throws Problem `bad_request`, `inline_secret` */
-export function applyDetail(sent: WorkloadEdit, resource: StoredResource, options: Place): Edited {
+export function applyDetail(sent: WorkloadEdit, resource: StoredResource, options: DetailOptions): Edited {
   const { name, ...fields } = sent;
   if (name !== undefined && name !== null && name !== resource.name)
     throw new Problem(

@@ -1,5 +1,5 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
-import type { Place } from '#operator/kubernetes/api/object';
+import type { ObjectKey } from '#operator/kubernetes/api/object';
 import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod-log';
 import { CallerQuota, releaseOnAbort } from '../caller-quota.ts';
 
@@ -9,7 +9,7 @@ export const MOST_POD_LOGS = 128;
 const POD_LOGS_OF_ONE = MOST_POD_LOGS / 2;
 
 export interface PodLog {
-  place: Place;
+  place: ObjectKey;
   container: string;
 }
 

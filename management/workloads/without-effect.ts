@@ -4,12 +4,12 @@ import { Problem } from '../problem.ts';
 import { RECORDED_ONLY } from '../records/recorded-only.ts';
 import { sameValue } from '../same-value.ts';
 import type { StoredResource } from '../stores/resources.ts';
-import { type Edited, type Place, recordedOf } from './detail.ts';
+import { type Edited, type DetailOptions, recordedOf } from './detail.ts';
 import type { Recorded } from './field.ts';
 import { isIsolated, profileOf } from './permission-fields.ts';
 import { orNothing, readSpec, type Spec } from './spec.ts';
 
-type Found = Pick<Place, 'hasPaths' | 'profile'>;
+type Found = Pick<DetailOptions, 'hasPaths' | 'profile'>;
 
 /** A local engine gives a container the whole network, or none. */
 function isLimited(profile: Found['profile']): boolean {

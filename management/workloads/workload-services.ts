@@ -9,7 +9,7 @@ import { PermissionProfiles } from './permission-profiles.ts';
 import type { WorkloadRuntime } from './runtime.ts';
 import { Workloads } from './workloads.ts';
 
-interface WorkloadPlace {
+interface WorkloadDeps {
   resources: Resources;
   configMaps: ConfigMaps;
   runtime: WorkloadRuntime;
@@ -23,14 +23,14 @@ export type WorkloadServices = Pick<Services, 'workloads' | 'runConfigurations' 
 };
 
 /** One instance per process, because it serializes changes. */
-export function workloadServices({ records, now, onFailure, configMaps, ...place }: WorkloadPlace): WorkloadServices {
+export function workloadServices({ records, now, onFailure, configMaps, ...deps }: WorkloadDeps): WorkloadServices {
   const profiles = new PermissionProfiles(configMaps);
-  const workloads = new Workloads({ ...place, profiles });
+  const workloads = new Workloads({ ...deps, profiles });
   const operations = new BackgroundWork({ records, workloads, now, onFailure });
   return {
     workloads,
-    runConfigurations: new RunConfigurations({ ...place, configMaps, workloads, profiles }),
-    groups: new Groups(place.resources),
+    runConfigurations: new RunConfigurations({ ...deps, configMaps, workloads, profiles }),
+    groups: new Groups(deps.resources),
     operations,
     close: () => operations.close(),
   };

@@ -13,7 +13,7 @@ import type {
 import { type Attempts, onWhatIsRead } from '../stores/attempts.ts';
 import { isStale, stale } from '../stores/record-store.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
-import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
+import { applyDetail, type Edited, type DetailOptions, renderDetail } from './detail.ts';
 import { type PermissionProfiles, type Read, versionOf } from './permission-profiles.ts';
 import { findPortProblem, type PortProblem } from './find-port-problem.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
@@ -38,7 +38,7 @@ export type CheckedWorkload = Omit<NewWorkload, 'registry_entry' | 'name'> & {
 };
 
 /** Runs before any write; covers rights that the caller may not pass on. @throws Problem */
-export type Check = (wanted: Edited, before: StoredResource, place: Place) => Promise<void>;
+export type Check = (wanted: Edited, before: StoredResource, place: DetailOptions) => Promise<void>;
 
 const SERVER = 'MCPServer';
 const CHANGES_PER_WORKLOAD = 500;
@@ -255,7 +255,7 @@ export class Workloads {
     return { resource, ...(await this.#in.profiles.read(resource)) };
   }
 
-  #placeOf({ profile }: Pick<Read, 'profile'>): Place {
+  #placeOf({ profile }: Pick<Read, 'profile'>): DetailOptions {
     const { host, hasPaths } = this.#in.runtime;
     return { host, hasPaths, profile };
   }

@@ -10,7 +10,7 @@ type RemoteAuthDocument = Extract<AuthDocument, { type: 'remote_auth' }>;
 type RemoteAuth = NonNullable<BackendSpec['remoteAuth']>;
 type RemoteAuthState = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner'>;
 
-export interface LoginPlace {
+export interface LoginOptions {
   server: string;
   byItself: boolean;
   /** The document has a page for user logins. */
@@ -39,7 +39,7 @@ function keptHere(name: string, local: LocalFacts, snapshot: Snapshot, files: Fi
 function keptInCluster(
   name: string,
   { administrators = [], callbackPort }: RemoteAuth,
-  { server, byItself, hasPage, shared }: LoginPlace,
+  { server, byItself, hasPage, shared }: LoginOptions,
   snapshot: Snapshot,
   files: FileList,
 ): RemoteAuthState & Pick<RemoteAuthDocument, 'administrators'> {
@@ -73,7 +73,7 @@ function keptInCluster(
 export function renderRemoteAuth(
   name: string,
   auth: RemoteAuth,
-  login: LoginPlace,
+  login: LoginOptions,
   snapshot: Snapshot,
   files: FileList,
 ): AuthDocument {

@@ -11,7 +11,7 @@ import type { Finding } from './finding.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
 
-export interface AuthServerPlace {
+export interface AuthServerOptions {
   /** The URL that clients enter: the audience of all tokens. */
   resourceUrl: string | undefined;
   /** Prefix of all keys that it writes to a shared store. */
@@ -55,7 +55,7 @@ function keyFiles(
   written: KeyReference[] | undefined,
   field: string,
   which: 'signingKey' | 'hmacSecret',
-  { kept }: AuthServerPlace,
+  { kept }: AuthServerOptions,
   files: FileList,
 ): string[] {
   const named = (written ?? []).map((reference, index) =>
@@ -72,7 +72,7 @@ function keyFiles(
   );
 }
 
-function renderKeys(config: AuthServerConfig, place: AuthServerPlace, files: FileList) {
+function renderKeys(config: AuthServerConfig, place: AuthServerOptions, files: FileList) {
   const { signingKeySecretRefs, hmacSecretRefs } = config;
   const [signing, ...older] = keyFiles(signingKeySecretRefs, 'signingKeySecretRefs', 'signingKey', place, files);
   const secrets = keyFiles(hmacSecretRefs, 'hmacSecretRefs', 'hmacSecret', place, files);
@@ -84,7 +84,7 @@ function renderKeys(config: AuthServerConfig, place: AuthServerPlace, files: Fil
 
 function renderStorage(
   { storage }: AuthServerConfig,
-  { kept, keyPrefix }: AuthServerPlace,
+  { kept, keyPrefix }: AuthServerOptions,
   files: FileList,
 ): NonNullable<AuthServerDocument['storage']> {
   return kept ? { type: 'sqlite', file: kept.database } : renderAuthServerStorage(storage, keyPrefix, files);
@@ -135,7 +135,7 @@ export function lookForProviders({ conditions }: Pick<Status, 'conditions'>): { 
 export function resolveAuthServer(
   config: AuthServerConfig,
   incoming: RunConfigDocument['incoming'],
-  place: AuthServerPlace,
+  place: AuthServerOptions,
   files: FileList,
 ): ResolvedAuthServer {
   const endpoint = checkIncoming(config.issuer, incoming, place.resourceUrl);

@@ -10,7 +10,7 @@ import { ownValue } from './own-value.ts';
 import { readSpec } from './read-resource.ts';
 import type { Reach } from './reach-backend.ts';
 import { renderCredential, type AuthDocument } from './render-credential.ts';
-import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
+import { type LoginOptions, renderRemoteAuth } from './render-remote-auth.ts';
 
 export interface ResolvedAuth {
   /** Type of the MCPExternalAuthConfig, for users; `unauthenticated` if there is none. */
@@ -28,7 +28,7 @@ export interface OutgoingContext {
   /** The document is an MCPServer's own endpoint. */
   byItself: boolean;
   providers: string[];
-  login: LoginPlace;
+  login: LoginOptions;
   snapshot: Snapshot;
 }
 

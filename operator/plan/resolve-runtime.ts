@@ -13,10 +13,10 @@ import type { BackendFinding } from './finding.ts';
 import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
 import type { Rendered } from './outcome.ts';
 import { ownValue } from './own-value.ts';
-import type { LoginPlace } from './render-remote-auth.ts';
+import type { LoginOptions } from './render-remote-auth.ts';
 import { endpointOf, keyPrefixOf, renderRunConfig, renderSealing } from './render-run-config.ts';
 import { renderSessionStorage } from './render-storage.ts';
-import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
+import { type AuthServerOptions, resolveAuthServer } from './resolve-auth-server.ts';
 import { checkCallersNamed } from './resolve-authz.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
@@ -49,7 +49,7 @@ function hasWrittenStorage({ kind, spec }: Manifest, snapshot: Snapshot): boolea
 }
 
 /** On one machine, logins outlive a restart unless another storage is written. The filled-in default does not show whether it was. */
-function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): AuthServerPlace {
+function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): AuthServerOptions {
   const { kind, metadata } = manifest;
   const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, snapshot) };
   if (snapshot.platform.mode !== 'local' || hasWrittenStorage(manifest, snapshot)) return place;
@@ -58,7 +58,7 @@ function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapsho
 }
 
 /** Returns the place of remote logins: they use a separate, sealed prefix of the session store. */
-function loginPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): LoginPlace {
+function loginPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): LoginOptions {
   const written = spec.sessionStorage ?? spec.config.sessionStorage;
   return {
     server: `${manifest.kind} "${manifest.metadata.name}"`,

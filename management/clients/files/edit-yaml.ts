@@ -30,7 +30,7 @@ function exact(text: string, table: string): Values {
 const print = (table: string, name: string, entry: Values): string =>
   stringify({ [table]: { [name]: entry } }, { lineWidth: 0 }).trimEnd();
 
-interface Place {
+interface EntryLines {
   from: number;
   to: number;
   indent: string;
@@ -45,7 +45,7 @@ function lineEnd(text: string, offset: number): number {
 }
 
 /** Returns the lines of one member of a block mapping; undefined if it does not exist or has another style. */
-function linesOf(text: string, map: YAMLMap, name: string): (Place & { value: unknown }) | undefined {
+function linesOf(text: string, map: YAMLMap, name: string): (EntryLines & { value: unknown }) | undefined {
   const pair = map.items.find(({ key }) => isScalar(key) && String(key.value) === name);
   if (!pair || !isScalar(pair.key) || !pair.key.range) return undefined;
   const { value } = pair;
@@ -76,7 +76,7 @@ function insert(text: string, table: string, name: string, entry: Values): strin
   return join(text.slice(0, start) + text.slice(end, to), indented(lines, '  '), text.slice(to));
 }
 
-function lastLine(text: string, { items: [first] }: YAMLMap, end: number): Place | undefined {
+function lastLine(text: string, { items: [first] }: YAMLMap, end: number): EntryLines | undefined {
   const [start] = (isScalar(first?.key) ? first.key.range : undefined) ?? [];
   if (start === undefined) return undefined;
   const indent = text.slice(lineStart(text, start), start);

@@ -3,7 +3,7 @@ import { BOUNDS } from '#operator/memory-bounds';
 import { ApiError } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { DEADLINE, type Deadlines, describe, type Exchange, exchange, isSilence, unanswered } from './exchange.ts';
-import { type KubeObject, pathOf, type Place, placeIn, type Resource } from './object.ts';
+import { type KubeObject, pathOf, type ObjectKey, placeIn, type Resource } from './object.ts';
 import { METADATA, METADATA_LIST, PATCH_TYPES } from './media-types.ts';
 import { readError } from './read-error.ts';
 import {
@@ -82,7 +82,7 @@ export class KubeApi {
     return readPage(read, { limit, first: next?.limit ?? limit });
   }
 
-  async get(resource: Resource, place: Place, options: CallOptions = {}): Promise<KubeObject> {
+  async get(resource: Resource, place: ObjectKey, options: CallOptions = {}): Promise<KubeObject> {
     const path = pathOf(resource, place);
     return (await this.#json({ verb: 'get', resource: resource.plural, method: 'GET', path }, options)) as KubeObject;
   }
@@ -158,7 +158,7 @@ export class KubeApi {
 
   async patch(
     resource: Resource,
-    place: Place,
+    place: ObjectKey,
     body: object,
     {
       type = 'merge',
@@ -183,7 +183,12 @@ export class KubeApi {
   }
 
   /** Patches the status subresource. `status` holds the changed fields; null removes one. */
-  async patchStatus(resource: Resource, place: Place, status: object, options: WriteOptions = {}): Promise<KubeObject> {
+  async patchStatus(
+    resource: Resource,
+    place: ObjectKey,
+    status: object,
+    options: WriteOptions = {},
+  ): Promise<KubeObject> {
     return this.patch(resource, place, { status }, { ...options, subresource: 'status' });
   }
 
@@ -214,7 +219,7 @@ export class KubeApi {
   /** Deletes an object. Returns false if there is none. 409 `Conflict` if its `uid` or `resourceVersion` differs from the given one. */
   async delete(
     resource: Resource,
-    place: Place,
+    place: ObjectKey,
     { uid, resourceVersion, propagation = 'Background', ...options }: DeleteOptions = {},
   ): Promise<boolean> {
     const preconditions = (uid ?? resourceVersion) === undefined ? {} : { preconditions: { uid, resourceVersion } };

@@ -43,13 +43,13 @@ export interface Resource {
 }
 
 /** The name of an object. `namespace` is absent for cluster-scoped objects. */
-export interface Place {
+export interface ObjectKey {
   namespace?: string;
   name: string;
 }
 
 /** Returns the path of objects, one object or its subresource. @throws ApiError for a name that would change the path: no object has it */
-export function pathOf(resource: Resource, { namespace, name }: Partial<Place> = {}, subresource?: string): string {
+export function pathOf(resource: Resource, { namespace, name }: Partial<ObjectKey> = {}, subresource?: string): string {
   const { group, version, plural, namespaced } = resource;
   const parts = group === '' ? ['api', version] : ['apis', group, version];
   if (namespaced && namespace !== undefined) parts.push('namespaces', namespace);
@@ -66,11 +66,11 @@ function partOf(text: string): string {
 }
 
 /** Returns `namespace/name`, or the name alone for cluster-scoped objects. Unique within one resource. */
-export function placeText({ namespace, name }: Place): string {
+export function placeText({ namespace, name }: ObjectKey): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-export function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
+export function placeIn({ namespaced }: Resource, { metadata }: KubeObject): ObjectKey {
   const { name, namespace } = metadata;
   return namespaced && namespace !== undefined ? { namespace, name } : { name };
 }

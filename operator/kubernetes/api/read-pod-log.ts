@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts';
 import type { KubeApi } from './api.ts';
 import { DEADLINE, type Exchange, unanswered } from './exchange.ts';
-import { pathOf, type Place } from './object.ts';
+import { pathOf, type ObjectKey } from './object.ts';
 import { PODS } from './resources.ts';
 
 export interface LogSelection {
@@ -17,7 +17,7 @@ const LONGEST_SILENCE = 24 * 3_600_000;
 /** Yields the last lines; with `follow` also new ones until the container ends or `signal`. @throws ApiError if refused or cut off */
 export async function* readPodLog(
   api: Pick<KubeApi, 'stream'>,
-  place: Place,
+  place: ObjectKey,
   { container, tailLines, follow, signal }: LogSelection,
 ): AsyncGenerator<Uint8Array, void, void> {
   const query = { container, tailLines: String(tailLines), follow: String(follow) };

@@ -12,7 +12,7 @@ export interface Agreed extends Certificates {
   path: string;
 }
 
-export interface CertificatesPlace {
+export interface CertificateDeps {
   api: KubeApi;
   namespace: string;
   secretName: string;
@@ -51,7 +51,7 @@ function read(secret: Secret | undefined): Agreed | undefined {
   };
 }
 
-async function find(place: CertificatesPlace): Promise<Secret | undefined> {
+async function find(place: CertificateDeps): Promise<Secret | undefined> {
   const { api, namespace, secretName: name } = place;
   try {
     return await api.get(SECRETS, { namespace, name });
@@ -61,7 +61,7 @@ async function find(place: CertificatesPlace): Promise<Secret | undefined> {
   }
 }
 
-async function store(agreed: Agreed, former: Secret | undefined, place: CertificatesPlace): Promise<void> {
+async function store(agreed: Agreed, former: Secret | undefined, place: CertificateDeps): Promise<void> {
   const { api, namespace, secretName: name } = place;
   const data = Object.fromEntries(
     Object.entries(KEYS).map(([field, key]) => [key, Buffer.from(agreed[field as keyof Agreed]).toString('base64')]),
@@ -79,7 +79,7 @@ const makePath = () => `/review/${randomBytes(24).toString('hex')}`;
 const isPath = (path: string | undefined): path is string => /^\/review\/[0-9a-f]{48}$/.test(path ?? '');
 
 /** Returns the shared certificates. Creates and stores missing or expiring ones, and never overwrites those of another replica. */
-async function agree(place: CertificatesPlace): Promise<Agreed> {
+async function agree(place: CertificateDeps): Promise<Agreed> {
   for (let attempt = 1; ; attempt++) {
     const former = await find(place);
     const stored = read(former);
@@ -97,7 +97,7 @@ async function agree(place: CertificatesPlace): Promise<Agreed> {
 }
 
 /** Checks once. Returns the certificates to serve, after `announce` has published them. */
-export async function bringCertificates(place: CertificatesPlace): Promise<Agreed> {
+export async function bringCertificates(place: CertificateDeps): Promise<Agreed> {
   const agreed = await agree(place);
   await place.announce(agreed);
   return agreed;
@@ -110,7 +110,7 @@ const JITTER = 0.2;
 
 /** Checks periodically until `signal`. Passes the certificates to `changed`, and problems to `onProblem`. */
 export async function keepCertificates(
-  place: CertificatesPlace,
+  place: CertificateDeps,
   changed: (agreed: Agreed) => void | Promise<void>,
   onProblem: (problem: unknown) => void,
   signal: AbortSignal,

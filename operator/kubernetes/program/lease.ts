@@ -2,7 +2,7 @@ import type { Log } from '#lib/log/log';
 import type { Clock } from '#operator/queue';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
-import type { KubeObject, OwnerReference, Place, Resource } from '../api/object.ts';
+import type { KubeObject, OwnerReference, ObjectKey, Resource } from '../api/object.ts';
 
 const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespaced: true };
 
@@ -17,7 +17,7 @@ export const JITTER = 0.2;
 interface LeaseOptions {
   api: KubeApi;
   /** Namespace and name of the Lease, which is created if it is missing. */
-  place: Required<Place>;
+  place: Required<ObjectKey>;
   /** Identity of this process, unique among all processes ever run. */
   identity: string;
   /** Monotonic: `now` is a duration, not a time of day. */

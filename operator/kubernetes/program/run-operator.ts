@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '#operator/queue';
 import { ApiError } from '../api/api-error.ts';
 import { KubeApi } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
-import type { OwnerReference, Place } from '../api/object.ts';
+import type { OwnerReference, ObjectKey } from '../api/object.ts';
 import { childResource } from '../api/resources.ts';
 import type { Flags } from './flags.ts';
 import { lead } from './lead.ts';
@@ -119,7 +119,7 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Returns the operator's Deployment, with which the cluster removes the operator's objects; undefined outside of a cluster. */
-async function findOwner(api: KubeApi, place: Required<Place>): Promise<OwnerReference | undefined> {
+async function findOwner(api: KubeApi, place: Required<ObjectKey>): Promise<OwnerReference | undefined> {
   const [apiVersion, kind] = ['apps/v1', 'Deployment'];
   try {
     const { metadata } = await api.get(childResource({ apiVersion, kind }), place);

@@ -57,7 +57,7 @@ export function startWebhook(settings: WebhookSettings): { close(): Promise<void
   };
 }
 
-interface WebhookPlace {
+interface WebhookTarget {
   api: KubeApi;
   configurationName: string;
   webhookName: string;
@@ -80,7 +80,7 @@ const FIELD_MANAGER = 'vmcp-operator-webhook';
 /** Publishes the webhook's authorities and path to the API server. Writes only differences. */
 export async function announceWebhook(
   { authorities, path }: Agreed,
-  { api, configurationName: name, webhookName }: WebhookPlace,
+  { api, configurationName: name, webhookName }: WebhookTarget,
 ): Promise<void> {
   const caBundle = Buffer.from(authorities).toString('base64');
   const present = (await api.get(CONFIGURATIONS, { name })) as KubeObject & { webhooks?: Webhook[] };
