@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { AnswerSink, Backend, BackendCall } from '#runtime/mcp/backends/backend';
+import { unknownHealth } from '#runtime/mcp/backends/health';
+import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { LegacyBridge } from './legacy-bridge.ts';
+import { ParkedCalls } from './parked-calls.ts';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const MINUTE = 60_000;
+const ELICITATION = '{"elicitation":{"form":{}}}';
+
+/** Records what a backend gets. It answers `initialize` and notifications. */
+function fakeBackend() {
+  const calls: BackendCall[] = [];
+  const aborted: BackendCall[] = [];
+  const send = (call: BackendCall) => {
+    calls.push(call);
+    const id = call.idText ?? 'null';
+    const result = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}';
+    if (call.method === 'initialize')
+      call.sink.json(200, Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}`), 'result', 's1');
+    else if (call.verb === 'GET') call.sink.open({ pause: jest.fn(), resume: jest.fn() }, undefined);
+    else if (call.idText === undefined) call.sink.accepted();
+    return { isHeld: false, abort: () => aborted.push(call) };
+  };
+  const config = { transport: 'streamable-http' };
+  const places = { perBackend: 8, queue: 8 };
+  const backend = { name: 'a', config, places, health: unknownHealth(Date.now), send } as unknown as Backend;
+  const messages = () => calls.map(({ body, verb }) => (body ? (JSON.parse(body.toString()) as object) : { verb }));
+  return { backend, calls, aborted, messages };
+}
+
+function start() {
+  const fake = fakeBackend();
+  const bridge = new LegacyBridge({
+    ...{ backend: fake.backend, deadline: 1_000, maxSessions: 10, version: '0' },
+    ...{ now: Date.now, wallClock: Date.now, parkedCalls: new ParkedCalls(), listChanged: jest.fn() },
+  });
+  /** Sends a call of a tool. Returns the answers so far. */
+  const call = (params: object = {}) => {
+    const answers: { result?: Record<string, unknown>; error?: { message: string } }[] = [];
+    const sink = { json: (_status: number, body: Buffer) => answers.push(JSON.parse(body.toString()) as object) };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', ...params } };
+    const running = bridge.send({
+      ...{ identity: { key: 'alice' } as never, era: 'modern', method: 'tools/call', idText: '1', verb: 'POST' },
+      ...{ body: Buffer.from(JSON.stringify(body)), headers: [], deadline: 1_000, idempotent: false },
+      ...{ caller: { capabilities: ELICITATION, clientInfo: undefined }, sink: sink as unknown as AnswerSink },
+    });
+    return { answers, running };
+  };
+  return { ...fake, bridge, call };
+}
+
+/** Returns the request of the tool as the backend got it, once it was sent. */
+async function sentCall({ calls }: { calls: BackendCall[] }): Promise<BackendCall> {
+  await jest.advanceTimersByTimeAsync(1);
+  const sent = calls.find(({ method, verb }) => method === 'tools/call' && verb === 'POST');
+  if (!sent) throw new Error('nothing was sent');
+  return sent;
+}
+
+function emit({ sink }: BackendCall, message: object): void {
+  const data = JSON.stringify({ jsonrpc: '2.0', ...message });
+  sink.event({ id: undefined, retry: undefined, data, message: decodeBackendMessage(data) });
+}
+
+const question = (id: string) => ({ id, method: 'elicitation/create', params: { message: id } });
+
+describe('a call that waits for input', () => {
+  it('gathers requests for 15 ms into one round', async () => {
+    const at = start();
+    const { answers } = at.call();
+    const sent = await sentCall(at);
+    for (const id of ['q1', 'q2']) emit(sent, question(id));
+    await jest.advanceTimersByTimeAsync(10);
+    emit(sent, question('q3'));
+    await jest.advanceTimersByTimeAsync(14);
+    expect(answers).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(Object.keys(answers[0]?.result?.inputRequests as object)).toHaveLength(3);
+  });
+
+  it('expires after ten minutes, and the backend is told so', async () => {
+    const at = start();
+    const { answers } = at.call();
+    const sent = await sentCall(at);
+    emit(sent, question('q1'));
+    await jest.advanceTimersByTimeAsync(15);
+    expect(at.bridge.parked).toBe(1);
+    await jest.advanceTimersByTimeAsync(10 * MINUTE);
+    expect(at.messages()).toContainEqual(
+      expect.objectContaining({ id: 'q1', error: expect.objectContaining({ code: -32000 }) }),
+    );
+    expect(at.messages()).toContainEqual(expect.objectContaining({ method: 'notifications/cancelled' }));
+    expect(at.aborted).toEqual([sent]);
+    expect(at.bridge.parked).toBe(0);
+    const requestState = answers[0]?.result?.requestState;
+    expect(at.call({ requestState }).answers[0]?.error?.message).toBe(
+      'No input came in time, so the call was cancelled',
+    );
+    await jest.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(at.call({ requestState }).answers[0]?.error?.message).toBe('requestState is invalid or expired');
+  });
+
+  it('has the answer of a backend that gave up meanwhile', async () => {
+    const at = start();
+    const { answers } = at.call();
+    const sent = await sentCall(at);
+    emit(sent, question('q1'));
+    await jest.advanceTimersByTimeAsync(15);
+    emit(sent, { id: Number(sent.idText), result: { content: [], isError: true } });
+    const retry = at.call({ requestState: answers[0]?.result?.requestState });
+    expect(retry.answers[0]?.result).toEqual({ resultType: 'complete', content: [], isError: true });
+  });
+
+  it('is gone for another process, and says so', async () => {
+    const at = start();
+    const { answers } = at.call();
+    emit(await sentCall(at), question('q1'));
+    await jest.advanceTimersByTimeAsync(15);
+    const { requestState } = answers[0]?.result ?? {};
+    expect(start().call({ requestState }).answers[0]?.error?.message).toBe('requestState is invalid or expired');
+  });
+});
+
+describe('a call whose client leaves', () => {
+  it('is cancelled at the backend', async () => {
+    const at = start();
+    const { running } = at.call();
+    const sent = await sentCall(at);
+    running.abort();
+    expect(at.messages()).toContainEqual({
+      ...{ jsonrpc: '2.0', method: 'notifications/cancelled' },
+      params: { requestId: Number(sent.idText), reason: 'The client cancelled the request' },
+    });
+    expect(at.aborted).toEqual([sent]);
+  });
+
+  it('is not sent if its session was still opening', async () => {
+    const at = start();
+    at.call().running.abort();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(at.calls.some(({ method }) => method === 'tools/call')).toBe(false);
+  });
+});
+
+describe('a session at the backend', () => {
+  it('ends after five minutes without a call', async () => {
+    const at = start();
+    at.call();
+    const sent = await sentCall(at);
+    await jest.advanceTimersByTimeAsync(6 * MINUTE);
+    expect(at.messages()).not.toContainEqual({ verb: 'DELETE' });
+    const body = Buffer.from(`{"jsonrpc":"2.0","id":${sent.idText},"result":{}}`);
+    sent.sink.json(200, body, 'result', undefined);
+    await jest.advanceTimersByTimeAsync(4 * MINUTE);
+    expect(at.messages()).not.toContainEqual({ verb: 'DELETE' });
+    await jest.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(at.messages()).toContainEqual({ verb: 'DELETE' });
+  });
+});
