@@ -227,7 +227,8 @@ describe('a rate limit', () => {
     await until('a session at each', () => session?.backendSessions.length === 2);
     const set = (level: string) => client.request('logging/setLevel', { level });
     expect([told(await set('error')), told(await set('debug'))]).toEqual(['passed', 429]);
-    expect(levels.sort()).toEqual(['a error', 'b error']);
+    // A backend session that opens meanwhile gets the level a second time.
+    expect([...new Set(levels)].sort()).toEqual(['a error', 'b error']);
   });
 
   it('appears in /status if its tool is missing, once the lists are known', async () => {
