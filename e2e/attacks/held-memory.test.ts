@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { SessionClient } from '../gateway/session-client.ts';
 import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
@@ -40,7 +40,7 @@ const BACKENDS: Backend[] = [
 ];
 
 const open: { close(): unknown }[] = [];
-afterEach(async () => {
+afterAll(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
@@ -93,21 +93,29 @@ async function expectServed(gateway: Gateway, client: SessionClient): Promise<vo
 }
 
 describe('the memory for large messages', () => {
-  it('becomes free for other calls if a process never ends its message', async () => {
-    const { gateway, client } = await start(['good', 'hostile']);
-    openCall(client, 'hostile_endless', {}).catch(() => undefined);
-    await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
-    await expectServed(gateway, client);
-    await until('the memory to be given back', async () => (await buffered(gateway)).bytes === 0);
-  }, 240_000);
+  it.concurrent(
+    'becomes free for other calls if a process never ends its message',
+    async () => {
+      const { gateway, client } = await start(['good', 'hostile']);
+      openCall(client, 'hostile_endless', {}).catch(() => undefined);
+      await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
+      await expectServed(gateway, client);
+      await until('the memory to be given back', async () => (await buffered(gateway)).bytes === 0);
+    },
+    240_000,
+  );
 
-  it('becomes free for other calls if a client reads its answer byte by byte', async () => {
-    const { gateway, client } = await start(['good', 'other']);
-    const slow = await openCall(await SessionClient.open(gateway.url), 'other_big', { bytes: 2 * SIZE });
-    const trickle = setInterval(() => void slow.read(65_536), 1_000);
-    open.push({ close: () => clearInterval(trickle) });
-    await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
-    await expectServed(gateway, client);
-    expect(slow.complete).toBe(false);
-  }, 240_000);
+  it.concurrent(
+    'becomes free for other calls if a client reads its answer byte by byte',
+    async () => {
+      const { gateway, client } = await start(['good', 'other']);
+      const slow = await openCall(await SessionClient.open(gateway.url), 'other_big', { bytes: 2 * SIZE });
+      const trickle = setInterval(() => void slow.read(65_536), 1_000);
+      open.push({ close: () => clearInterval(trickle) });
+      await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
+      await expectServed(gateway, client);
+      expect(slow.complete).toBe(false);
+    },
+    240_000,
+  );
 });

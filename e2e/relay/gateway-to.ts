@@ -15,7 +15,7 @@ export function closing<T extends Closable>(one: T): T {
   return one;
 }
 
-/** Closes all registered objects. For `afterEach`. */
+/** Closes all registered objects. For `afterEach`, or for `afterAll` if the tests run concurrently. */
 export async function closeAll(): Promise<void> {
   for (const one of open.splice(0).reverse()) await one.close();
 }

@@ -1,11 +1,11 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { until } from '../gateway/until.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer, type Sdk } from '../sdk-servers/start-sdk-server.ts';
 import { cutCalls } from './cut-calls.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
-afterEach(closeAll);
+afterAll(closeAll);
 
 type Call = (name: string, args: Record<string, unknown>) => Promise<unknown>;
 
@@ -36,20 +36,20 @@ async function cutOff(sdk: Sdk, timeouts: { default: string; maximum?: string })
 }
 
 describe.each<Sdk>(['old', 'new'])('a resumed call at a backend of the %s SDK, by the client of that SDK', (sdk) => {
-  it('ends if it is silent for its deadline, without another resumption', async () => {
+  it.concurrent('ends if it is silent for its deadline, without another resumption', async () => {
     const { call, aborted, resumed } = await cutOff(sdk, { default: '8s' });
     await expect(call('patient', { ms: 600_000 })).rejects.toThrow(/did not answer in time/);
     expect(resumed()).toBe(1);
     await until('its end at the backend', async () => (await aborted('patient')) === 1);
   });
 
-  it('ends at the maximum in spite of its logs', async () => {
+  it.concurrent('ends at the maximum in spite of its logs', async () => {
     const { call, resumed } = await cutOff(sdk, { default: '30s', maximum: '10s' });
     await expect(call('log', { lines: 60_000, every: 100 })).rejects.toThrow(/did not answer in time/);
     expect(resumed()).toBe(1);
   });
 
-  it('may take longer than its deadline if it logs', async () => {
+  it.concurrent('may take longer than its deadline if it logs', async () => {
     const { call, resumed } = await cutOff(sdk, { default: '8s' });
     const result = await call('log', { lines: 24, every: 500 });
     expect(result).toMatchObject({ content: [{ text: 'logged 24 lines' }] });

@@ -1,27 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { serveGateway } from '../gateway/serve-gateway.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { startGateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { sdkServerCommand, startSdkServer } from '../sdk-servers/start-sdk-server.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import { closeAll, closing, configTo } from './gateway-to.ts';
 
-afterEach(closeAll);
+afterAll(closeAll);
 
 type Kind = 'streamable-http' | 'sse' | 'stdio';
 type Stream = 'call' | 'session';
 
 const DID_NOT_ANSWER = /did not answer in time/;
 
+/** Starts a gateway as a separate process: Jest refuses the dynamic imports of concurrent tests once one of them has ended. */
 async function gatewayBefore(kind: Kind, operational: { timeouts: { default: string; maximum?: string } }) {
+  const gateway = await startGateway(await configBefore(kind, operational));
+  closing({ close: () => gateway.stop() });
+  return gateway;
+}
+
+async function configBefore(kind: Kind, operational: { timeouts: { default: string; maximum?: string } }) {
   if (kind === 'stdio') {
     const stdio = { transport: kind, stdio_process: 'perSession', ...sdkServerCommand('old') } as const;
-    const incoming = { type: 'anonymous' } as const;
-    return closing(await serveGateway({ incoming, backends: [{ name: 'a', ...stdio }], operational }));
+    return { incoming: { type: 'anonymous' as const }, backends: [{ name: 'a', ...stdio }], operational };
   }
   const server = await startSdkServer('old', { transport: kind === 'sse' ? 'sse' : 'http', keepAliveMs: 100 });
   closing({ close: server.stop });
-  return gatewayTo({ a: { url: server.url, transport: kind } }, { operational });
+  return configTo({ a: { url: server.url, transport: kind } }, { operational });
 }
 
 /** Connects a client whose user takes this many milliseconds to answer. */
@@ -40,24 +46,31 @@ async function clientOf(url: string, answersAfter: number) {
   };
   const client = closing(await connectOldClient(new URL(url), { answers: { elicit }, fetch: watched }));
   await until('the stream of the client', () => opened);
+  await until('the tools', async () => (await client.listTools()).tools.some(({ name }) => name === 'a_elicit'));
   const call = (name: string, args: object) =>
     client.callTool({ name: `a_${name}`, arguments: { ...args } }, undefined, { timeout: 300_000 });
   return { call, isAnswered: () => answered };
 }
 
-describe.each<[Kind, Stream]>([
+const WAYS: [Kind, Stream][] = [
   ['streamable-http', 'call'],
   ['streamable-http', 'session'],
   ['sse', 'call'],
   ['stdio', 'call'],
-])('a call over %s that asks the client on the stream of the %s', (kind, stream) => {
-  it('waits longer than its deadline for the answer', async () => {
-    const gateway = await gatewayBefore(kind, { timeouts: { default: '4s' } });
-    const { call } = await clientOf(gateway.url, 10_000);
-    expect(JSON.stringify(await call('elicit', { stream }))).toContain('Ada');
-  });
+];
 
-  it('waits no longer than the maximum', async () => {
+// Concurrent tests run concurrently only within one `describe`.
+describe('a call that asks the client', () => {
+  it.concurrent.each(WAYS)(
+    'over %s on the stream of the %s waits longer than its deadline for the answer',
+    async (kind, stream) => {
+      const gateway = await gatewayBefore(kind, { timeouts: { default: '4s' } });
+      const { call } = await clientOf(gateway.url, 10_000);
+      expect(JSON.stringify(await call('elicit', { stream }))).toContain('Ada');
+    },
+  );
+
+  it.concurrent.each(WAYS)('over %s on the stream of the %s waits no longer than the maximum', async (kind, stream) => {
     const gateway = await gatewayBefore(kind, { timeouts: { default: '4s', maximum: '10s' } });
     const { call, isAnswered } = await clientOf(gateway.url, 40_000);
     const began = performance.now();
@@ -68,7 +81,7 @@ describe.each<[Kind, Stream]>([
 });
 
 describe('a silent call', () => {
-  it('ends while another call waits for its client', async () => {
+  it.concurrent('ends while another call waits for its client', async () => {
     const gateway = await gatewayBefore('streamable-http', { timeouts: { default: '4s' } });
     const { call, isAnswered } = await clientOf(gateway.url, 30_000);
     call('elicit', { stream: 'call' }).catch(() => undefined);
@@ -76,7 +89,7 @@ describe('a silent call', () => {
     expect(isAnswered()).toBe(false);
   });
 
-  it('ends after an answer on the stream of the session, and not before', async () => {
+  it.concurrent('ends after an answer on the stream of the session, and not before', async () => {
     const gateway = await gatewayBefore('streamable-http', { timeouts: { default: '4s' } });
     const { call, isAnswered } = await clientOf(gateway.url, 12_000);
     const asking = call('elicit', { stream: 'session' });
