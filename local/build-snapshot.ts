@@ -1,4 +1,4 @@
-import { byName } from '#operator/by-name';
+import { byName, resourcesBy } from '#operator/by-name';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { MCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
@@ -147,11 +147,7 @@ export function buildSnapshot(folderContent: FolderContent, namespace: string, k
     namespace,
     apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP,
     platform: factsOf(namespace, manifests, known),
-    virtualMcpServers: ofKind('VirtualMCPServer'),
-    mcpGroups: ofKind('MCPGroup'),
-    mcpServers: ofKind('MCPServer'),
-    mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
-    mcpOidcConfigs: ofKind('MCPOIDCConfig'),
+    ...resourcesBy(ofKind),
     secrets: byName(secrets),
     flaws: byName([...binary, ...values.map(([place, value]) => [place, findSecretFlaws(value)] as const)]),
     keyPairs: byName(values.flatMap(([place, value]) => withPlace(place, findKeyPair(value)))),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { weightOf } from '#operator/json-amounts';
-import type { HttpClient } from '../fetching/http-client.ts';
+import type { HttpAnswer, HttpClient } from '../fetching/http-client.ts';
 import { RegistryContent } from '../records/registry.ts';
 
 /** The weight is computed again after a load, because the store is not trusted. */
@@ -54,4 +54,24 @@ export interface Reading {
   authorization: string | undefined;
   signal: AbortSignal;
   longest: number;
+}
+
+const REDIRECTS = 3;
+
+/** Returns `former` if the server states that it is current. @throws FetchFailure for a failure or another status */
+export async function callIfChanged(
+  url: string,
+  { http, authorization, signal }: Reading,
+  former: Page | undefined,
+): Promise<Page | HttpAnswer> {
+  const headers = {
+    accept: 'application/json',
+    ...(authorization !== undefined && { authorization }),
+    ...(former?.tag !== undefined && { 'if-none-match': former.tag }),
+  };
+  const answer = await http.call(url, { headers, signal, redirects: REDIRECTS });
+  if (answer.status === 200) return answer;
+  await answer.body.dump();
+  if (answer.status === 304 && former?.tag !== undefined) return former;
+  throw new FetchFailure('unexpected', `${answer.url.host} answered ${answer.status}`, { status: answer.status });
 }

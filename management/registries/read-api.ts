@@ -3,7 +3,7 @@ import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';
-import { checkWeight, type Page, type Reading } from './page.ts';
+import { callIfChanged, checkWeight, type Page, type Reading } from './page.ts';
 
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.page, objects: 20_000, values: 100_000 };
 const PAGE_SIZE = 100;
@@ -47,26 +47,10 @@ function firstUrl(source: string): string {
   return url.href;
 }
 
-async function readPage(
-  url: string,
-  { http, authorization, signal, longest }: Reading,
-  former: Page | undefined,
-): Promise<Page> {
-  const headers = {
-    accept: 'application/json',
-    ...(authorization !== undefined && { authorization }),
-    ...(former?.tag !== undefined && { 'if-none-match': former.tag }),
-  };
-  const answer = await http.call(url, { headers, signal, redirects: 3 });
-  if (answer.status === 304 && former?.tag !== undefined) {
-    await answer.body.dump();
-    return former;
-  }
+async function readPage(url: string, reading: Reading, former: Page | undefined): Promise<Page> {
+  const answer = await callIfChanged(url, reading, former);
+  if ('from' in answer) return answer;
   const { host } = answer.url;
-  if (answer.status !== 200) {
-    await answer.body.dump();
-    throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
-  }
   const value = await readJson(answer, AMOUNTS);
   const parsed = Answer.safeParse(value);
   if (!parsed.success) throw new FetchFailure('unexpected', `${host} does not answer as a registry API (v0.1)`);
@@ -74,10 +58,8 @@ async function readPage(
   const tag = answer.headers.etag;
   const next = nextUrl(url, metadata?.nextCursor);
   const content = mapServers(servers);
-  return checkWeight(
-    { from: url, ...(tag !== undefined && { tag }), ...(next !== undefined && { next }), content },
-    longest,
-  );
+  const page = { from: url, ...(tag !== undefined && { tag }), ...(next !== undefined && { next }), content };
+  return checkWeight(page, reading.longest);
 }
 
 function nextUrl(url: string, cursor: string | null | undefined): string | undefined {

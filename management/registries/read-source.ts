@@ -7,39 +7,24 @@ import { excessOf } from '#operator/json-amounts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
-import { checkWeight, type Page, type Reading } from './page.ts';
+import { callIfChanged, checkWeight, type Page, type Reading } from './page.ts';
 import { readApi } from './read-api.ts';
 
 /** The file is parsed in one event-loop turn. */
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.file, objects: 100_000, values: 500_000 };
-const REDIRECTS = 3;
 
 /** Returns unchanged pages of `former` as the same objects. @throws FetchFailure; for a file also Problem `bad_request` */
 export const READ_SOURCE: Record<'file' | 'url' | 'api', (reading: Reading) => Promise<Page[]>> = {
   file: async ({ source, former, longest }) => [await readRegistryFile(source, former[0], longest)],
-  url: async (reading) => [await readUrl(reading, reading.former[0])],
+  url: async (reading) => [await readUrl(reading)],
   api: readApi,
 };
 
-async function readUrl(
-  { source, http, authorization, signal, longest }: Reading,
-  former: Page | undefined,
-): Promise<Page> {
-  const headers = {
-    accept: 'application/json',
-    ...(authorization !== undefined && { authorization }),
-    ...(former?.tag !== undefined && { 'if-none-match': former.tag }),
-  };
-  const answer = await http.call(source, { headers, signal, redirects: REDIRECTS });
+async function readUrl(reading: Reading): Promise<Page> {
+  const { source, longest } = reading;
+  const answer = await callIfChanged(source, reading, reading.former[0]);
+  if ('from' in answer) return answer;
   const { host } = answer.url;
-  if (answer.status === 304 && former?.tag !== undefined) {
-    await answer.body.dump();
-    return former;
-  }
-  if (answer.status !== 200) {
-    await answer.body.dump();
-    throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
-  }
   const value = await readJson(answer, AMOUNTS, parseRegistryText);
   if (hasNoList(value)) throw new FetchFailure('unexpected', `it is no registry file: ${host} ${NO_LIST}`);
   const parsed = RegistryContent.safeParse(value);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { resourcesBy } from '#operator/by-name';
 import { Stalled } from '#operator/errors';
 import { backendChild } from '#operator/plan/child-names';
 import type { Outcome } from '#operator/plan/outcome';
@@ -117,11 +118,7 @@ export class KubernetesPlatform implements Platform {
       namespace,
       apiGroup: this.#options.apiGroup,
       platform: { ...this.#facts, ...this.#issuer },
-      virtualMcpServers: view.manifests.VirtualMCPServer.of(namespace),
-      mcpGroups: view.manifests.MCPGroup.of(namespace),
-      mcpServers: view.manifests.MCPServer.of(namespace),
-      mcpExternalAuthConfigs: view.manifests.MCPExternalAuthConfig.of(namespace),
-      mcpOidcConfigs: view.manifests.MCPOIDCConfig.of(namespace),
+      ...resourcesBy((kind) => view.manifests[kind].of(namespace)),
       secrets,
       configMaps,
       refused: { secrets: view.secrets.refused(namespace), configMaps: view.configMaps.refused(namespace) },

@@ -1,4 +1,4 @@
-import { byName } from '#operator/by-name';
+import { byName, resourcesBy } from '#operator/by-name';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
 import type { Outcome, SecretSource } from '#operator/plan/outcome';
@@ -55,11 +55,7 @@ function snapshotOf(
     apiGroup,
     // The keys of the cluster depend on no resource.
     platform: { keySet: { keys: [] }, ...facts },
-    virtualMcpServers: ofKind('VirtualMCPServer'),
-    mcpGroups: ofKind('MCPGroup'),
-    mcpServers: ofKind('MCPServer'),
-    mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
-    mcpOidcConfigs: ofKind('MCPOIDCConfig'),
+    ...resourcesBy(ofKind),
     secrets: everyName(digestsOf),
     configMaps: byName(maps),
     generated: everyName((name) =>
