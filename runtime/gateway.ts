@@ -35,7 +35,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
   readonly #bufferedBytes: BufferedBytes;
-  readonly #parkedCalls = new ParkedCalls();
+  readonly #parkedCalls = new ParkedCalls(() => this.#sharing.stateSeal);
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;

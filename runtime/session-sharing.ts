@@ -3,6 +3,7 @@ import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { createSecretRing, type RotatingSecretRing } from '#runtime/keys/create-secret-ring';
 import { newKeysMayArrive } from '#runtime/keys/key-rotation';
+import { sharedSeal, type StateSeal } from '#runtime/mcp/bridge/to-legacy/request-state';
 import type { OpenSharing, SharingOptions } from '#runtime/mcp/sessions/open-shared-sessions';
 import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
@@ -26,6 +27,7 @@ interface ActiveConfig {
   readonly made: string;
   readonly ring: RotatingSecretRing;
   readonly sharing: OpenSharing;
+  readonly stateSeal: StateSeal;
 }
 
 interface Opened {
@@ -43,6 +45,11 @@ export class SessionSharing {
 
   constructor(deps: SessionSharingDeps) {
     this.#deps = deps;
+  }
+
+  /** Seals the states of calls that wait for input. Undefined: sessions are only in memory. */
+  get stateSeal(): StateSeal | undefined {
+    return this.#activeConfig?.stateSeal;
   }
 
   tell(event: ReplicaEvent): void {
@@ -104,14 +111,15 @@ export class SessionSharing {
       throw new ConfigError('sealing_secret_files: stored sessions are sealed; name a file with a secret');
     const { files, wallClock: now } = this.#deps;
     const ring = createSecretRing(this.#readSecrets(config), { now, random: randomBytes });
-    if (storage.type === 'sqlite') return this.#openFile(storage.file, server, { made, ring });
+    const stateSeal = sharedSeal(ring, JSON.stringify(server));
+    if (storage.type === 'sqlite') return this.#openFile(storage.file, server, { made, ring, stateSeal });
     const { openSharedSessions } = await import('#runtime/mcp/sessions/open-shared-sessions');
     const sharing = await openSharedSessions({
       ...this.#deps,
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
       newKeysMayArrive: () => newKeysMayArrive(ring, { kind: storage.type }, now()),
     });
-    return { activeConfig: { made, ring, sharing } };
+    return { activeConfig: { made, ring, sharing, stateSeal } };
   }
 
   /** If the file is unusable, sessions are only in memory. */

@@ -307,6 +307,6 @@ const phaseOf = (gateway: ServedGateway, name: string) => backendOf(gateway, nam
 
 function startsOf(gateway: ServedGateway, name: string): number {
   const backend = backendOf(gateway, name);
-  if (!('starts' in backend) || typeof backend.starts !== 'number') throw new Error('it is no process');
+  if (backend.starts === undefined) throw new Error('it is no process');
   return backend.starts;
 }

@@ -156,6 +156,8 @@ export interface Backend {
   readonly places: { readonly perBackend: number; readonly queue: number };
   /** Returns the age of the oldest call in milliseconds, measured from its first check; 0 without calls. */
   oldestCall(): number;
+  /** Number of processes or event streams that were started. Undefined: it has none. */
+  readonly starts?: number | undefined;
   /** Warnings about the use of the backend for administrators. */
   readonly warnings?: readonly string[];
   send(call: BackendCall): RunningCall;

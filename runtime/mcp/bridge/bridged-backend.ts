@@ -62,6 +62,10 @@ export class BridgedBackend implements Backend {
     return Object.values(this.#bridges).reduce((sum, { parked = 0 }) => sum + parked, this.#own.running);
   }
 
+  get starts(): number | undefined {
+    return this.#own.starts;
+  }
+
   get warnings(): readonly string[] {
     return this.#own.warnings ?? [];
   }

@@ -168,7 +168,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
     // It outlives the call, so that a late client learns that the call expired.
     const expiresAt = this.#deps.wallClock() + ROUND_TIME + KEPT;
     const binding = bindingOf(this.call, this.#deps.backend.name, this.message);
-    return this.#deps.parkedCalls.seal.seal({ ...state, expiresAt }, binding);
+    return this.#deps.parkedCalls.seal({ ...state, expiresAt }, binding);
   }
 
   /** Ends the call without an answer of the backend. */

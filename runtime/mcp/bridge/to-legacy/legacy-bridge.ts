@@ -73,7 +73,7 @@ export class LegacyBridge implements Bridge {
     const { backend, parkedCalls, wallClock } = this.#deps;
     const sealed = valueAt(message.body, message.spans['params.requestState']);
     if (typeof sealed !== 'string') return undefined;
-    const state = parkedCalls.seal.open(sealed, bindingOf(call, backend.name, message));
+    const state = parkedCalls.open(sealed, bindingOf(call, backend.name, message));
     return state && state.expiresAt > wallClock() ? state : undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Quota } from '#lib/limits/quota';
 import type { ClientLeg } from './client-leg.ts';
-import { StateSeal, type RequestState } from './request-state.ts';
+import { OwnSeal, type RequestState, type StateSeal } from './request-state.ts';
 
 /** A call that waits, or waited, for its client's input. */
 export interface ParkedCall {
@@ -24,9 +24,24 @@ const MOST_OF_PRINCIPAL = 16;
 
 /** All calls of this process that wait for input, at any backend. */
 export class ParkedCalls {
-  readonly seal = new StateSeal();
+  readonly #own = new OwnSeal();
+  readonly #shared: () => StateSeal | undefined;
   readonly #quota = new Quota({ total: MOST, perKey: MOST_OF_PRINCIPAL });
   readonly #calls = new Map<string, ParkedCall>();
+
+  /** @param shared undefined while replicas share no secret */
+  constructor(shared: () => StateSeal | undefined = () => undefined) {
+    this.#shared = shared;
+  }
+
+  seal(state: RequestState, binding: string): string {
+    return (this.#shared() ?? this.#own).seal(state, binding);
+  }
+
+  /** Returns undefined if the text was not sealed for this call. */
+  open(text: string, binding: string): RequestState | undefined {
+    return this.#shared()?.open(text, binding) ?? this.#own.open(text, binding);
+  }
 
   /** @throws QuotaExceeded */
   add(call: ParkedCall, principal: string): ParkedPlace {

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { SecretRing } from '#runtime/keys/secret-ring';
 import type { BackendCall } from '#runtime/mcp/backends/backend';
 import { valueAt, type ModernMessage } from './modern-message.ts';
 
@@ -23,8 +24,36 @@ export function bindingOf({ identity, method }: BackendCall, backend: string, { 
   return JSON.stringify([identity.key, backend, method, hash.digest('base64url')]);
 }
 
+export interface StateSeal {
+  /** `binding`: as `bindingOf` returns it. */
+  seal(state: RequestState, binding: string): string;
+  /** Returns undefined if the text was not sealed for this call. */
+  open(text: string, binding: string): RequestState | undefined;
+}
+
+/** Padding and added characters decode to the same bytes. */
+function isCanonical(text: string): boolean {
+  return Buffer.from(text, 'base64url').toString('base64url') === text;
+}
+
+/** Seals states with the secret of shared sessions, so that another replica can tell a lost call from a forged state. */
+export function sharedSeal(ring: SecretRing, server: string): StateSeal {
+  const aadOf = (binding: string) => `request-state|${server}|${binding}`;
+  return {
+    seal: (state, binding) => ring.seal(JSON.stringify(state), aadOf(binding)),
+    open(text, binding) {
+      if (!text.split('.').every(isCanonical)) return undefined;
+      try {
+        return RequestState.parse(JSON.parse(ring.open(text, aadOf(binding)).plain));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
 /** Seals states with AES-256-GCM under a key of this process. */
-export class StateSeal {
+export class OwnSeal implements StateSeal {
   readonly #key = randomBytes(32);
 
   seal(state: RequestState, binding: string): string {
@@ -34,11 +63,9 @@ export class StateSeal {
     return Buffer.concat([iv, ...text, cipher.getAuthTag()]).toString('base64url');
   }
 
-  /** Returns undefined if this process did not seal the text for this call. */
   open(text: string, binding: string): RequestState | undefined {
     const sealed = Buffer.from(text, 'base64url');
-    // Padding or added characters decode to the same bytes.
-    if (sealed.toString('base64url') !== text || sealed.length < IV_BYTES + TAG_BYTES) return undefined;
+    if (!isCanonical(text) || sealed.length < IV_BYTES + TAG_BYTES) return undefined;
     const tagAt = sealed.length - TAG_BYTES;
     const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(0, IV_BYTES))
       .setAAD(Buffer.from(binding))
