@@ -16,6 +16,7 @@ const config: Config = {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.vmcp/'],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/'],
   watchman: false,
+  testSequencer: './scripts/longest-first.ts',
   // Tests of one file that run concurrently start several processes each.
   maxConcurrency: 3,
   // Ends what hangs, also on a machine that is slow and busy: no test is about its own pace.

@@ -16,15 +16,18 @@ export interface RunOptions {
   env?: Record<string, string>;
   /** Prefix of the command. */
   within?: readonly string[] | undefined;
+  /** Modules that node loads first, as absolute paths. */
+  preload?: readonly string[];
 }
 
 /** Runs node and prints its output. Returns its exit code and the end of its output. */
 export async function runNode(
   args: string[],
   say: Say,
-  { env = {}, within = [] }: RunOptions = {},
+  { env = {}, within = [], preload = [] }: RunOptions = {},
 ): Promise<{ code: number; end: string }> {
-  const [program = process.execPath, ...words] = [...within, process.execPath, ...args];
+  const imports = preload.flatMap((file) => ['--import', file]);
+  const [program = process.execPath, ...words] = [...within, process.execPath, ...imports, ...args];
   const options = { cwd: ROOT, env: { ...process.env, ...env } };
   const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   let end = '';

@@ -1,22 +1,25 @@
 // Runs all tests, or the named suites (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, `soak`; `clients` only by name). Ends
 // with one line of counts over all runners.
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
 import { e2eLanes } from './e2e-lanes.ts';
 import { inTurn, type Say } from './in-turn.ts';
 import { add, type Counts, type Merged, NONE } from './merge-reports.ts';
 import { ownNetwork } from './own-network.ts';
-import { repeatFailed, runJest, runNode, without } from './run-jest.ts';
+import { repeatFailed, runJest, runNode, type RunOptions, without } from './run-jest.ts';
 
 const NETWORK = ownNetwork();
+const WORKER_NETWORKS = join(import.meta.dirname, 'worker-networks.ts');
+/** Minutes of each part of the soak, five together. */
+const SOAK_MINUTES = { sessions: 2.5, modern: 1, replicas: 1.5 };
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Returns the result of a runner without repeated tests. */
 const ended = (counts: Counts): Merged => ({ counts, recovered: [] });
 
 /** Runs a program that ends with the line of counts. */
-async function runCounting(say: Say, args: string[]): Promise<Merged> {
-  const { code, end } = await runNode(args, say);
+async function runCounting(say: Say, args: string[], where?: RunOptions): Promise<Merged> {
+  const { code, end } = await runNode(args, say, where);
   const [, passed = '0', failed = '0', skipped = '0'] = [...end.matchAll(COUNTS)].at(-1) ?? [];
   const counts = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
   // A failure without a count counts as one failed test.
@@ -53,11 +56,23 @@ async function runCluster(say: Say): Promise<Merged> {
 async function runE2e(say: Say): Promise<Merged> {
   // Without Python or a network, the tests with the Python SDK are skipped.
   await runNode(['e2e/sdk-servers/install-python.ts'], say);
-  const where = { within: NETWORK };
+  const where = NETWORK ? { preload: [WORKER_NETWORKS] } : {};
   const works = e2eLanes(NETWORK !== undefined).map(
     (args) => (own: Say) => runJest(own, ['--forceExit', ...args], where),
   );
-  return repeatFailed(say, await inTurn(works, say), where);
+  return repeatFailed(say, await inTurn(works, say), { within: NETWORK });
+}
+
+/** Runs five minutes of `make soak`, at a rate that leaves two processors idle time. Its parts run concurrently in separate networks. */
+async function runSoak(say: Say): Promise<Merged> {
+  const atRate = ['e2e/soak/run.ts', '--rate', '40'];
+  if (NETWORK === undefined) return runCounting(say, [...atRate, '--minutes', '5']);
+  const works = Object.entries(SOAK_MINUTES).map(([part, minutes]) => (own: Say) => {
+    const args = [...atRate, '--part', part, '--minutes', String(minutes)];
+    return runCounting(own, args, { within: NETWORK });
+  });
+  const parts = await inTurn(works, say);
+  return ended(parts.reduce((total, { counts }) => add(total, counts), NONE));
 }
 
 /** Runs jest, and failed files once more. */
@@ -76,13 +91,15 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
     return jest(say, ['--runInBand', '--forceExit', '--testMatch', '**/e2e/clients/outside.clients.ts']);
   },
   fuzz: (say) => runCounting(say, ['e2e/fuzz/run.ts', '4']),
-  // Five minutes of `make soak`, at a rate that leaves two processors idle time.
-  soak: (say) => runCounting(say, ['e2e/soak/run.ts', '--minutes', '5', '--rate', '40']),
+  soak: runSoak,
   property: (say) => runCounting(say, ['e2e/management/property/run.ts']),
 };
 
-/** Suites in order; those of one line run concurrently. Suites with many processes run alone. */
-const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance', 'fuzz', 'property'], ['soak'], ['clients']];
+/**
+ * Suites in order; those of one line run concurrently. Small suites run beside the unit tests, which wait at times. Suites with many
+ * processes run alone, and so does the soak, which measures times.
+ */
+const ORDER = [['unit', 'conformance', 'fuzz', 'property'], ['e2e'], ['cluster'], ['soak'], ['clients']];
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in RUNNERS));
