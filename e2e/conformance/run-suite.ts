@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@modelcontextprotocol', 'conformance');
 const DEADLINE_MS = 8 * 60_000;
 
-interface SuiteResult {
+export interface SuiteResult {
   /** Scenarios that the revision requires. */
   required: string[];
   /** Later scenarios of the revision and those that the suite does not score yet, without extensions. */
@@ -16,6 +16,8 @@ interface SuiteResult {
   passed: string[];
   /** Scenarios that failed or that the suite did not report. */
   failed: string[];
+  /** Ids of the failed checks by scenario. */
+  failedChecks: Readonly<Record<string, readonly string[]>>;
   /** The suite's messages for the failures. */
   details: string[];
 }
@@ -51,13 +53,17 @@ export async function runSuite(
   child.stderr.resume();
   const verdicts = new Map<string, boolean>();
   const details: string[] = [];
+  const failed: Record<string, string[]> = {};
   for await (const line of createInterface({ input: child.stdout })) {
     const running = /^=== Running scenario: (\S+)/.exec(line)?.[1];
     if (running !== undefined) onScenario(running);
     const [, mark, name] = /^([✓✗]) ([\w/-]+): \d+ passed/.exec(line) ?? [];
     if (name === undefined) continue;
     verdicts.set(name, mark === '✓');
-    if (mark !== '✓' && expected.includes(name)) details.push(line, ...(await failedChecks(folder, name)));
+    if (mark === '✓' || !expected.includes(name)) continue;
+    const checks = await failedChecks(folder, name);
+    failed[name] = checks.map(({ id }) => id);
+    details.push(line, ...checks.map(({ id, errorMessage }) => `    ${id}: ${errorMessage ?? 'failed'}`));
   }
   await rm(folder, { recursive: true, force: true });
   return {
@@ -65,6 +71,7 @@ export async function runSuite(
     further,
     passed: expected.filter((name) => verdicts.get(name) === true),
     failed: expected.filter((name) => verdicts.get(name) !== true),
+    failedChecks: failed,
     details,
   };
 }
@@ -75,15 +82,13 @@ interface Check {
   errorMessage?: string;
 }
 
-/** Returns one line for each failed check, from the files that the suite writes. */
-async function failedChecks(folder: string, scenario: string): Promise<string[]> {
+/** Returns the failed checks, from the files that the suite writes. */
+async function failedChecks(folder: string, scenario: string): Promise<Check[]> {
   const runs = (await readdir(folder)).filter((name) => name.startsWith(`server-${scenario}-20`));
-  const lines: string[] = [];
+  const failed: Check[] = [];
   for (const run of runs) {
     const checks: unknown = JSON.parse(await readFile(join(folder, run, 'checks.json'), 'utf8'));
-    for (const check of checks as Check[]) {
-      if (check.status === 'FAILURE') lines.push(`    ${check.id}: ${check.errorMessage ?? 'failed'}`);
-    }
+    failed.push(...(checks as Check[]).filter(({ status }) => status === 'FAILURE'));
   }
-  return lines;
+  return failed;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
-import { runSuite } from './run-suite.ts';
+import { runSuite, type SuiteResult } from './run-suite.ts';
 
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 
@@ -22,6 +22,25 @@ const backend = (name: string, server: EverythingServer): RunConfigDocument['bac
 type Era = 'legacy' | 'modern';
 const OF_CLIENT: Readonly<Record<string, Era>> = { '2025-11-25': 'legacy', '2026-07-28': 'modern' };
 const OTHER: Readonly<Record<Era, Era>> = { legacy: 'modern', modern: 'legacy' };
+
+/**
+ * Scenarios that mean nothing for clients of 2026-07-28 at a legacy backend, with the checks that must fail. A legacy backend does not name
+ * its requests to the client, and answers with an error result if the client did not declare a capability.
+ */
+const MEANINGLESS: Readonly<Record<string, readonly string[]>> = {
+  'input-required-result-basic-elicitation': ['sep-2322-elicitation-incomplete'],
+  'server-stateless': ['sep-2575-missing-capability-http-400', 'sep-2575-server-rejects-undeclared-capability'],
+};
+
+/** Counts a meaningless scenario as passed if it fails in the expected way. */
+function asExpected({ passed, failed, failedChecks }: SuiteResult): { passed: string[]; failed: string[] } {
+  const isExpected = (name: string) =>
+    JSON.stringify([...new Set(failedChecks[name])].sort()) === JSON.stringify(MEANINGLESS[name]);
+  const fails = failed.filter((name) => !isExpected(name));
+  const passes = passed.filter((name) => name in MEANINGLESS);
+  for (const name of passes) console.log(`  ${name} passes now: take it off the list of meaningless scenarios`);
+  return { passed: [...passed, ...failed.filter(isExpected)], failed: [...fails, ...passes] };
+}
 
 async function direct(): Promise<Target> {
   const server = await serveEverything();
@@ -64,6 +83,28 @@ const ARRANGEMENTS: Record<string, (other: Era) => Promise<Target>> = {
     throughGateway([await serveEverything({ era }), await serveEverything({ era, refusesCalls: true })], FIRST_WINS),
 };
 
+/** Runs the suite once. Returns the numbers of passed and failed scenarios. */
+async function runOne(name: string, revision: string): Promise<{ passed: number; failed: number }> {
+  console.log(`\n${name}, ${revision}`);
+  const era = OF_CLIENT[revision] ?? 'legacy';
+  const target = await ARRANGEMENTS[name]?.(OTHER[era]);
+  if (!target) throw new Error(`no arrangement is called ${name}`);
+  try {
+    const whole = await runSuite(target.url, revision, (scenario) => console.log(`  ${scenario}`));
+    const isBridged = name.includes('other era') && era === 'modern';
+    const { passed, failed } = isBridged ? asExpected(whole) : whole;
+    for (const line of whole.details) console.log(line);
+    if (failed.length > 0) console.log(target.output().slice(-4000));
+    const count = (names: string[]) => `${names.filter((one) => whole.passed.includes(one)).length} of ${names.length}`;
+    const expected = passed.length - whole.passed.length;
+    const also = expected > 0 ? `; ${expected} failed exactly as they must` : '';
+    console.log(`  ${count(whole.required)} required scenarios, ${count(whole.further)} further ones${also}`);
+    return { passed: passed.length, failed: failed.length };
+  } finally {
+    await target.close();
+  }
+}
+
 async function run(): Promise<boolean> {
   const { values } = parseArgs({
     options: {
@@ -72,25 +113,13 @@ async function run(): Promise<boolean> {
       arrangement: { type: 'string', multiple: true },
     },
   });
-  const names = values.arrangement ?? Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
+  const usual = Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
   const totals = { passed: 0, failed: 0 };
-  for (const name of names) {
+  for (const name of values.arrangement ?? usual) {
     for (const revision of values.revision ?? REVISIONS) {
-      console.log(`\n${name}, ${revision}`);
-      const target = await ARRANGEMENTS[name]?.(OTHER[OF_CLIENT[revision] ?? 'legacy']);
-      if (!target) continue;
-      try {
-        const result = await runSuite(target.url, revision, (scenario) => console.log(`  ${scenario}`));
-        for (const line of result.details) console.log(line);
-        if (result.failed.length > 0) console.log(target.output().slice(-4000));
-        totals.passed += result.passed.length;
-        totals.failed += result.failed.length;
-        const count = (names: string[]) =>
-          `${names.filter((one) => result.passed.includes(one)).length} of ${names.length}`;
-        console.log(`  ${count(result.required)} required scenarios, ${count(result.further)} further ones`);
-      } finally {
-        await target.close();
-      }
+      const { passed, failed } = await runOne(name, revision);
+      totals.passed += passed;
+      totals.failed += failed;
     }
   }
   console.log(`\n${totals.passed} passed, ${totals.failed} failed, 0 skipped`);

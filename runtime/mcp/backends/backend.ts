@@ -69,7 +69,7 @@ export interface CallerSession {
   readonly subscriptions: ReadonlyMap<string, string> | undefined;
 }
 
-/** What a modern client declares with each request. JSON texts. */
+/** Declarations of a modern client with each request. JSON texts. */
 export interface CallerMeta {
   readonly capabilities: string;
   readonly clientInfo: string | undefined;

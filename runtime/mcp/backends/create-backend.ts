@@ -30,6 +30,7 @@ import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
 import { BridgedBackend } from '../bridge/bridged-backend.ts';
 import type { BridgeDeps } from '../bridge/to-legacy/bridge-deps.ts';
+import { CheckedHeaders } from '../bridge/to-legacy/checked-headers.ts';
 import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
 import { ModernBridge } from '../bridge/to-modern/modern-bridge.ts';
 import type { ParkedCalls } from '../bridge/to-legacy/parked-calls.ts';
@@ -101,6 +102,7 @@ function bridgeDeps(
   const { list_deadline: deadline, sessions_per_replica: maxSessions } = config.limits;
   return {
     ...{ deadline, maxSessions, version, now, wallClock, parkedCalls },
+    checkedHeaders: new CheckedHeaders(),
     listChanged: (method) => listChanged(name, method),
   };
 }

@@ -1,7 +1,8 @@
 const PREFIX = '=?base64?';
 const SUFFIX = '?=';
 const PLAIN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** RFC 4648 §4, with padding. */
+const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 
 function isWrapped(value: string): boolean {
   return value.startsWith(PREFIX) && value.endsWith(SUFFIX);

@@ -1,4 +1,5 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
+import type { CheckedHeaders } from './checked-headers.ts';
 import type { ParkedCalls } from './parked-calls.ts';
 
 export interface BridgeDeps {
@@ -14,5 +15,6 @@ export interface BridgeDeps {
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
   readonly parkedCalls: ParkedCalls;
+  readonly checkedHeaders: CheckedHeaders;
   readonly listChanged: (method: string) => void;
 }

@@ -103,6 +103,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   }
 
   answered(body: Buffer, kind: AnswerKind): void {
+    if (this.call.method === 'tools/list') this.#deps.checkedHeaders.learn(body);
     const urls = kind === 'error' && this.#upstream.takesInput ? this.#urlRequests(body) : undefined;
     if (urls === undefined) this.#finish({ body, kind });
     else this.#finish(inputRequired(urls, this.#seal({ round: 0 })));

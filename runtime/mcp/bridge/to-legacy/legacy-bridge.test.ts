@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { AnswerSink, Backend, BackendCall } from '#runtime/mcp/backends/backend';
 import { unknownHealth } from '#runtime/mcp/backends/health';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { CheckedHeaders } from './checked-headers.ts';
 import { LegacyBridge } from './legacy-bridge.ts';
 import { ParkedCalls } from './parked-calls.ts';
 
@@ -41,6 +42,7 @@ function start() {
   const bridge = new LegacyBridge({
     ...{ backend: fake.backend, deadline: 1_000, maxSessions: 10, version: '0' },
     ...{ now: Date.now, wallClock: Date.now, parkedCalls: new ParkedCalls(), listChanged: jest.fn() },
+    checkedHeaders: new CheckedHeaders(),
   });
   /** Sends a call of a tool. Returns the answers so far. */
   const call = (params: object = {}) => {

@@ -48,7 +48,9 @@ export class LegacyBridge implements Bridge {
   }
 
   #begin(leg: ClientLeg): void {
-    new BridgedCall(leg, this.#pool, this.#deps).start();
+    const refusal = this.#deps.checkedHeaders.refusal(leg.call, leg.message);
+    if (refusal) leg.deliver({ render: () => refusal });
+    else new BridgedCall(leg, this.#pool, this.#deps).start();
   }
 
   /** A retry with a state resumes its call, and never begins another one. */

@@ -1,17 +1,14 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import { encodeHeaderValue } from '../../modern/header-value.ts';
+import { headerArguments, headersOf, type HeaderArgument } from '../tool-headers.ts';
 
-/** What a call of a tool must know of the tool's schemas. */
+/** The facts of a tool's schemas that a call needs. */
 interface KnownTool {
-  /** Arguments that a header repeats: `x-mcp-header`. */
-  readonly headers: readonly { readonly path: readonly string[]; readonly header: string }[];
+  readonly headers: readonly HeaderArgument[];
   /** Whether its output schema was wrapped into an object for legacy clients. */
   readonly isWrapped: boolean;
 }
 
 const MAX_TOOLS = 10_000;
-const MAX_DEPTH = 32;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,128}$/;
 
 /** The tools of one backend, as its lists describe them. */
 export class LegacyTools {
@@ -32,11 +29,7 @@ export class LegacyTools {
 
   /** Returns a flat list of Mcp-Param headers for the arguments of a call. */
   headersFor(name: string, given: unknown): string[] {
-    return (this.#known.get(name)?.headers ?? []).flatMap(({ path, header }) => {
-      const value = path.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), given);
-      const isSimple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-      return isSimple ? [`mcp-param-${header.toLowerCase()}`, encodeHeaderValue(String(value))] : [];
-    });
+    return headersOf(this.#known.get(name)?.headers ?? [], given);
   }
 
   /** Learns the tools of a page. Returns it as legacy clients read it, or undefined if it needs no change. */
@@ -55,16 +48,6 @@ export class LegacyTools {
   #note(name: string, tool: KnownTool): void {
     if (this.#known.size < MAX_TOOLS || this.#known.has(name)) this.#known.set(name, tool);
   }
-}
-
-function headerArguments(schema: unknown, path: readonly string[] = []): KnownTool['headers'] {
-  if (!isJsonObject(schema) || !isJsonObject(schema.properties) || path.length > MAX_DEPTH) return [];
-  return Object.entries(schema.properties).flatMap(([key, child]) => {
-    const at = [...path, key];
-    const header = isJsonObject(child) ? child['x-mcp-header'] : undefined;
-    const own = typeof header === 'string' && HEADER_NAME.test(header) ? [{ path: at, header }] : [];
-    return [...own, ...headerArguments(child, at)];
-  });
 }
 
 const isObjectSchema = (schema: unknown): boolean => isJsonObject(schema) && schema.type === 'object';

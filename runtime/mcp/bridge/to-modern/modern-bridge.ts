@@ -185,7 +185,7 @@ function hasBridgedSession(call: BackendCall): boolean {
   return sessionIdOf(call)?.startsWith(PREFIX) === true;
 }
 
-/** What a legacy server says of itself. Extensions are not bridged. */
+/** Returns the result of initialize. Extensions are not bridged. */
 function initialized(name: string, { capabilities, instructions }: JsonObject): JsonObject {
   const own = omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED);
   return {
