@@ -7,7 +7,7 @@ import { checkOrigin } from '../check-origin.ts';
 import type { Touch } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { Authority } from '../serving.ts';
-import { notValid, reviewToken, type User } from './review-token.ts';
+import { notValid, review, reviewToken, type User } from './review-token.ts';
 
 interface ClusterAuthorityOptions {
   /** Separate connections, so that callers of the API cannot delay other work. */
@@ -90,22 +90,4 @@ export async function reviewAccess(
   if (status.allowed && status.denied !== true) return;
   const what = `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`}`;
   throw new Problem('forbidden', `${username} may not ${verb} ${what} in namespace ${namespace}`);
-}
-
-/** Milliseconds. The API server usually answers in a few. */
-const DEADLINE = 5000;
-
-/** Treats a late or malformed answer as an error. @throws Problem `unavailable` */
-export async function review<S extends z.ZodType>(
-  api: KubeApi,
-  resource: Resource,
-  { kind, spec }: { kind: string; spec: object },
-  answer: S,
-): Promise<z.output<S>> {
-  const asked = { apiVersion: `${resource.group}/${resource.version}`, kind, metadata: { name: '' }, spec };
-  try {
-    return answer.parse(await api.create(resource, asked, { deadline: DEADLINE }));
-  } catch (cause) {
-    throw new Problem('unavailable', `the API server does not say who may do what (${kind}): try again`, { cause });
-  }
 }

@@ -5,7 +5,8 @@ import { Problem, problemOf } from '../problem.ts';
 import { WorkloadOperation } from '../records/workload-operation.ts';
 import { isStale, type RecordStore, type StoredRecord } from '../stores/record-store.ts';
 import { identityOf, type StoredResource } from '../stores/resources.ts';
-import { endOfRestart, restarted } from './stop-and-start.ts';
+import { endOfRestart } from './end-of-restart.ts';
+import { restarted } from './stop-and-start.ts';
 import { begunAt, operationId } from './operation-id.ts';
 import type { LookedAt, Workloads } from './workloads.ts';
 

@@ -1,8 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { Stalled, Waiting } from '../errors.ts';
-import type { ContainerEngine, GeneratedSecret, Manifest, ResourceKey } from '../snapshot.ts';
-import { summariseProblem } from './summarise-status.ts';
+import type { ContainerEngine, GeneratedSecret, ResourceKey } from '../snapshot.ts';
 
 /** The source of a secret file's content. The plan never sees a value. */
 export type SecretSource =
@@ -78,24 +76,4 @@ export interface Outcome {
   status?: Status;
   /** Milliseconds after which to plan again without an event. */
   requeueAfter?: number;
-}
-
-interface Known {
-  /** The runtime still serves a former configuration. */
-  serving: boolean;
-  status?: Partial<Status>;
-}
-
-/** Returns the outcome of a failed plan: running objects stay, no new ones start. @throws any error other than `Stalled` and `Waiting` */
-export function keepOutcome(
-  key: ResourceKey,
-  problem: unknown,
-  manifest: Manifest,
-  known: Known,
-  now: string,
-): Outcome {
-  if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
-  const status = { ...summariseProblem(problem, manifest, known.serving, now), ...known.status };
-  const again = problem instanceof Waiting ? { requeueAfter: problem.retryIn } : {};
-  return { key, action: 'keep', children: [], status, ...again };
 }

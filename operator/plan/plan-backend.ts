@@ -10,7 +10,7 @@ import { FileList, secretDigest } from './file-list.ts';
 import { findBackendWarnings } from './find-backend-warnings.ts';
 import { findReferences } from './find-references.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { type BackendProcess, keepOutcome, type Outcome } from './outcome.ts';
+import type { BackendProcess, Outcome } from './outcome.ts';
 import { checkEmbeddedServer, hasOwnEndpoint } from './own-endpoint.ts';
 import { joinStatus, planOwnEndpoint } from './plan-own-endpoint.ts';
 import { restartedAt } from './object-parts.ts';
@@ -19,8 +19,8 @@ import { readSpec } from './read-resource.ts';
 import { renderBackendObjects, type Program } from './render-backend-objects.ts';
 import { lookForProviders } from './resolve-auth-server.ts';
 import { lookForLists } from './summarise-backends.ts';
-import { summariseProgram } from './summarise-workload.ts';
-import { summariseProblem } from './summarise-status.ts';
+import { summariseProgram } from './summarise-program.ts';
+import { keepOutcome, summariseProblem } from './summarise-status.ts';
 
 /** Returns the engine and labels with which leftover containers of a process are found. */
 function containerOf(name: string, spec: BackendSpec, local: LocalFacts): Pick<BackendProcess, 'container'> {

@@ -5,7 +5,7 @@ import { awaitPrograms, checkEndpointPort } from './check-port.ts';
 import type { FileList } from './file-list.ts';
 import { findGroupMembers, type Member } from './find-group-members.ts';
 import type { BackendFinding } from './finding.ts';
-import { keepOutcome, type Outcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import { runtimeNameOf } from './object-parts.ts';
 import { readSpec } from './read-resource.ts';
 import { type BackendDocument, renderBackend } from './render-backend.ts';
@@ -14,7 +14,7 @@ import { lookForProviders } from './resolve-auth-server.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 import { lookForLists } from './summarise-backends.ts';
 import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
-import { summariseServer } from './summarise-status.ts';
+import { keepOutcome, summariseServer } from './summarise-status.ts';
 
 export function planServer(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
   try {

@@ -4,9 +4,9 @@ import type { Manifest, ResourceKey, Snapshot } from '../snapshot.ts';
 import { secretDigest } from './file-list.ts';
 import { findReferences, listServers } from './find-references.ts';
 import type { Finding } from './finding.ts';
-import { keepOutcome, type Outcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
-import { datedConditions } from './summarise-status.ts';
+import { datedConditions, keepOutcome } from './summarise-status.ts';
 
 const VALID: Finding = { type: 'Ready', status: 'True', reason: 'Valid', message: 'It can be referred to.' };
 

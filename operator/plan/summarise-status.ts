@@ -1,7 +1,7 @@
 import type { BackendSummary, Status } from '#crds/kinds/status';
 import { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
-import type { Manifest, ObservedDeployment, ObservedRuntime } from '../snapshot.ts';
+import type { Manifest, ObservedDeployment, ObservedRuntime, ResourceKey } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { BackendFinding, Finding } from './finding.ts';
 import type { Outcome } from './outcome.ts';
@@ -234,4 +234,24 @@ function findOldSecrets(observed: ObservedRuntime | undefined): Finding[] {
   ];
   const reason = needed.length > 0 ? 'StillNeeded' : 'NotNeeded';
   return [{ type: 'OldSecrets', status: 'True', reason, message: `${parts.join('; ')}.` }];
+}
+
+interface Known {
+  /** The runtime still serves a former configuration. */
+  serving: boolean;
+  status?: Partial<Status>;
+}
+
+/** Returns the outcome of a failed plan: running objects stay, no new ones start. @throws any error other than `Stalled` and `Waiting` */
+export function keepOutcome(
+  key: ResourceKey,
+  problem: unknown,
+  manifest: Manifest,
+  known: Known,
+  now: string,
+): Outcome {
+  if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
+  const status = { ...summariseProblem(problem, manifest, known.serving, now), ...known.status };
+  const again = problem instanceof Waiting ? { requeueAfter: problem.retryIn } : {};
+  return { key, action: 'keep', children: [], status, ...again };
 }
