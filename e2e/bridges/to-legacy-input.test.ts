@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendModern } from '../gateway/session-client.ts';
-import { closeAll, gatewayTo } from '../relay/gateway-to.ts';
+import { closeAll, configTo, gatewayTo } from '../relay/gateway-to.ts';
 import { ANSWERS } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { connectModern } from './connect-modern.ts';
@@ -144,6 +144,15 @@ describe('a call that waits for input', () => {
     const { call } = await connectModern(url);
     expect(await call('echo', { text: 'a' })).toMatchObject({ text: 'a' });
     const done = await elicit(url, { requestState: result?.requestState, inputResponses });
+    expect(done).toMatchObject({ result: { resultType: 'complete' } });
+  });
+
+  it('is resumed after a reload that replaced its backend', async () => {
+    const backends = { old: servers.sse.url };
+    const gateway = await gatewayTo(backends);
+    const { result } = await elicit(gateway.url);
+    await gateway.reconfigure(configTo(backends, { operational: { concurrency: { per_backend: 7 } } }));
+    const done = await elicit(gateway.url, { requestState: result?.requestState, inputResponses });
     expect(done).toMatchObject({ result: { resultType: 'complete' } });
   });
 });

@@ -21,6 +21,8 @@ interface BackendPodsOptions {
 interface PodPools {
   readonly calls: Dispatcher;
   readonly streams: Dispatcher;
+  /** For calls that may wait for their client. */
+  readonly parkable: Dispatcher;
 }
 
 const LOOK_EVERY = 4_000;
@@ -83,7 +85,8 @@ export class BackendPods {
     if (known) return known[kind];
     const { createPool, connections } = this.#options;
     const origin = this.originOf(address);
-    const pools = { calls: createPool(origin, connections), streams: createPool(origin, null) };
+    const streams = createPool(origin, null);
+    const pools = { calls: createPool(origin, connections), streams, parkable: createPool(origin, null) };
     this.#pools.set(address, pools);
     return pools[kind];
   }
@@ -101,7 +104,7 @@ export class BackendPods {
     clearInterval(this.#timer);
     const pools = [...this.#pools.values()];
     this.#pools.clear();
-    await Promise.all(pools.flatMap(({ calls, streams }) => [calls.destroy(), streams.destroy()]));
+    await Promise.all(pools.flatMap((all) => Object.values<Dispatcher>({ ...all }).map((pool) => pool.destroy())));
   }
 
   async #look(): Promise<void> {
@@ -115,12 +118,13 @@ export class BackendPods {
     const addresses = this.#podsAmong(found);
     if (this.#isClosed || addresses.length === 0) return;
     this.#addresses = addresses;
-    for (const [address, { calls, streams }] of this.#pools) {
+    for (const [address, { calls, streams, parkable }] of this.#pools) {
       if (this.has(address)) continue;
       this.#pools.delete(address);
       this.#avoided.delete(address);
       // A terminating pod may still answer requests that it received.
       void calls.close();
+      void parkable.close();
       void streams.destroy();
     }
   }

@@ -50,7 +50,7 @@ function joined(lists: readonly (readonly string[])[]): string[] {
   return all;
 }
 
-/** Uses two pools, because open streams must not use up the connections of calls. */
+/** Uses several pools: open streams, and calls that wait for their clients, must not use up the connections of calls. */
 export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements Backend, ExchangeHost {
   readonly maxResponseBytes: number;
   readonly #origin: string;
@@ -59,6 +59,8 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   readonly #fresh = new Set<Dispatcher>();
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
+  /** For calls that may wait for their client. Unlike streams, they outlast a replaced configuration. */
+  readonly #parkable: Dispatcher;
   /** Undefined: the backend has a single address. */
   readonly #pods: BackendPods | undefined;
   readonly #host: readonly string[];
@@ -89,6 +91,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     this.#createPool = (connections) => create(url.origin, { ...pool, connections });
     this.#calls = this.#createPool(concurrency.perBackend);
     this.#streams = this.#createPool(null);
+    this.#parkable = this.#createPool(null);
     this.#host = ['host', url.host];
     if (config.pods_host === undefined) return;
     // Certificates and virtual hosts use the backend's name, not the pod's address.
@@ -187,7 +190,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   }
 
   async close(): Promise<void> {
-    const pools = [this.#calls, this.#streams, ...this.#fresh];
+    const pools = [this.#calls, this.#streams, this.#parkable, ...this.#fresh];
     await Promise.all([this.closeParts(), ...pools.map((pool) => pool.destroy())]);
     await this.#pods?.close();
   }
@@ -270,10 +273,11 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const { address = '' } = call;
     if (!needsFresh) {
       // Calls that began before the backend was retired still send messages.
-      const isOwn = load === 'stream' || load === 'message' || call.mayPark === true;
-      const kind = isOwn && !this.#isRetired ? 'streams' : 'calls';
-      if (pods) return pods.poolOf(address, kind);
-      return kind === 'calls' ? this.#calls : this.#streams;
+      const isStream = (load === 'stream' || load === 'message') && !this.#isRetired;
+      const otherwise = call.mayPark === true ? 'parkable' : 'calls';
+      if (pods) return pods.poolOf(address, isStream ? 'streams' : otherwise);
+      if (isStream) return this.#streams;
+      return call.mayPark === true ? this.#parkable : this.#calls;
     }
     const pool = pods?.freshPool(address) ?? this.#createPool(1);
     this.#fresh.add(pool);
