@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { headerArguments, headersOf, type HeaderArgument } from '../tool-headers.ts';
+import { asObject, wrappedSchema } from './legacy-output-schema.ts';
 
 /** The facts of a tool's schemas that a call needs. */
 interface KnownTool {
@@ -62,7 +63,7 @@ function legacyTool(tool: JsonObject): JsonObject {
   const input = withObjectProperties(inputSchema);
   if (input !== inputSchema) changes.inputSchema = input;
   if (outputSchema !== undefined) {
-    const output = isObjectSchema(outputSchema) ? withObjectProperties(outputSchema) : wrapped(outputSchema);
+    const output = isObjectSchema(outputSchema) ? withObjectProperties(outputSchema) : wrappedSchema(outputSchema);
     if (output !== outputSchema) changes.outputSchema = output;
   }
   return Object.keys(changes).length > 0 ? { ...tool, ...changes } : tool;
@@ -73,27 +74,4 @@ function withObjectProperties(schema: unknown): unknown {
   const properties = Object.entries(schema.properties);
   if (!properties.some(([, child]) => typeof child === 'boolean')) return schema;
   return { ...schema, properties: Object.fromEntries(properties.map(([key, child]) => [key, asObject(child)])) };
-}
-
-/** JSON Schema 2020-12 §4.3.2. */
-function asObject(schema: unknown): unknown {
-  if (schema === true) return {};
-  return schema === false ? { not: {} } : schema;
-}
-
-function wrapped(schema: unknown): JsonObject {
-  return { type: 'object', properties: { result: withMovedRefs(asObject(schema)) }, required: ['result'] };
-}
-
-/** A reference from the root of the document now begins at `result`. */
-function withMovedRefs(schema: unknown): unknown {
-  // References resolve against `$id`, wherever the schema stands.
-  if (isJsonObject(schema) && typeof schema.$id === 'string') return schema;
-  return JSON.parse(
-    JSON.stringify(schema, (key, value: unknown) =>
-      key === '$ref' && typeof value === 'string' && (value === '#' || value.startsWith('#/'))
-        ? `#/properties/result${value.slice(1)}`
-        : value,
-    ),
-  );
 }
