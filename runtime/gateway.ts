@@ -35,7 +35,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
   readonly #bufferedBytes: BufferedBytes;
-  readonly #parkedCalls = new ParkedCalls(() => this.#sharing.stateSeal);
+  readonly #parkedCalls = new ParkedCalls(() => this.#sharing);
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -286,6 +286,7 @@ export class Gateway {
   #onEvent(event: ReplicaEvent): void {
     if (event.type === 'lists') this.#notifier.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);
+    if ('retry' in event) this.#parkedCalls.take(event);
   }
 }
 

@@ -3,6 +3,7 @@ import { RedisChannel } from '#runtime/storage/redis/channel';
 import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import type { Log } from '#runtime/telemetry/log';
 import type { ListKind } from '../aggregate/list-kinds.ts';
+import type { RetryEvent } from '../bridge/to-legacy/retry-event.ts';
 import type { CallEvent } from './call-event.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
@@ -21,7 +22,8 @@ export type ReplicaEvent =
   /** Without `backend`, all lists may have changed. */
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
   /** `principal`: an `Identity.key`. */
-  | { readonly type: 'links'; readonly principal: string };
+  | { readonly type: 'links'; readonly principal: string }
+  | RetryEvent;
 
 export interface ReplicaEventListener {
   readonly onEvent: (event: ReplicaEvent) => void;

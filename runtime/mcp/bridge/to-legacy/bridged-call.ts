@@ -21,6 +21,7 @@ const MAX_HELD = 1_000;
 /** One call of a modern client at a legacy backend: from its first request to its result, with all rounds of input. */
 export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   readonly call: ClientLeg['call'];
+  readonly backend: string;
   readonly message: ModernMessage;
   isParked = false;
   readonly #deps: BridgeDeps;
@@ -39,6 +40,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
 
   constructor(leg: ClientLeg, pool: SessionPool, deps: BridgeDeps) {
     this.call = leg.call;
+    this.backend = leg.backend;
     this.message = leg.message;
     leg.host = this;
     this.#legs = [leg];

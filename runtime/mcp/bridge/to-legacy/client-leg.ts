@@ -28,12 +28,15 @@ export interface LegHost extends Flow {
 export class ClientLeg implements RunningCall {
   readonly call: BackendCall;
   readonly message: ModernMessage;
+  /** Name of the backend. */
+  readonly backend: string;
   #host: LegHost | undefined;
   #isStreaming = false;
   #isOver = false;
 
-  constructor(call: BackendCall) {
+  constructor(call: BackendCall, backend: string) {
     this.call = call;
+    this.backend = backend;
     this.message = readModernMessage(call.body ?? Buffer.alloc(0));
   }
 
@@ -60,7 +63,12 @@ export class ClientLeg implements RunningCall {
   notify(message: BackendMessage, data: string): void {
     if (this.#isOver) return;
     const text = this.#forClient(message, data);
-    if (text === undefined) return;
+    if (text !== undefined) this.relay(text);
+  }
+
+  /** Sends a notification as it is. */
+  relay(text: string): void {
+    if (this.#isOver) return;
     if (!this.#isStreaming) {
       this.#isStreaming = true;
       this.call.sink.open({ pause: () => this.#host?.pause(), resume: () => this.#host?.resume() }, undefined);

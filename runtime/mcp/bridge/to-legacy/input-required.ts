@@ -25,7 +25,7 @@ export const invalidResponses = refused(INVALID_PARAMS, 'inputResponses must be 
 
 export const callLost = refused(
   INTERNAL_ERROR,
-  'The call that waited for this input is gone or at another replica; the backend may have executed it in part',
+  'The call that waited for this input is gone; the backend may have executed it in part',
   'call_lost',
 );
 

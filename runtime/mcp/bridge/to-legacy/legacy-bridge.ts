@@ -5,7 +5,7 @@ import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedListener } from './bridged-listener.ts';
 import { BridgedCall } from './bridged-call.ts';
 import { ClientLeg } from './client-leg.ts';
-import { callLost, invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
+import { invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
 import { takesInput } from './input-round.ts';
 import { valueAt } from './modern-message.ts';
 import { bindingOf, type RequestState } from './request-state.ts';
@@ -23,7 +23,7 @@ export class LegacyBridge implements Bridge {
 
   send(call: BackendCall): RunningCall {
     if (call.method === 'subscriptions/listen') return this.#listen(call);
-    const leg = new ClientLeg(call);
+    const leg = new ClientLeg(call, this.#deps.backend.name);
     if (leg.message.spans['params.requestState'] && takesInput(call.method)) this.#retry(leg);
     else this.#begin(leg);
     return leg;
@@ -65,9 +65,7 @@ export class LegacyBridge implements Bridge {
       if (isOpened) this.#begin(leg);
       else leg.deliver(linkNotOpened);
     } else {
-      const call = this.#deps.parkedCalls.find(state.call);
-      if (call) call.retry(leg, state);
-      else leg.deliver(callLost);
+      this.#deps.parkedCalls.retry(leg, state.call, state);
     }
   }
 

@@ -1,13 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { Quota } from '#lib/limits/quota';
 import type { ClientLeg } from './client-leg.ts';
+import { ForwardedRetries, TakenRetries } from './forwarded-retries.ts';
+import { callLost } from './input-required.ts';
+import type { RetryEvent } from './retry-event.ts';
 import { OwnSeal, type RequestState, type StateSeal } from './request-state.ts';
 
 /** A call that waits, or waited, for its client's input. */
-export interface ParkedCall {
+export interface ParkedCall extends Pick<ClientLeg, 'call' | 'backend'> {
   /** Takes the client's retry of the request. */
   retry(leg: ClientLeg, state: RequestState): void;
 }
+
+/** What replicas of one server share. */
+interface Sharing {
+  /** Undefined while they share no secret. */
+  readonly stateSeal: StateSeal | undefined;
+  /** Sends an event to the other replicas. */
+  tell(event: RetryEvent): void;
+}
+
+const ALONE: Sharing = { stateSeal: undefined, tell: () => undefined };
 
 export interface ParkedPlace {
   readonly id: string;
@@ -25,22 +38,26 @@ const MOST_OF_PRINCIPAL = 16;
 /** All calls of this process that wait for input, at any backend. */
 export class ParkedCalls {
   readonly #own = new OwnSeal();
-  readonly #shared: () => StateSeal | undefined;
+  readonly #sharing: () => Sharing;
+  readonly #forwarded: ForwardedRetries;
+  readonly #taken: TakenRetries;
   readonly #quota = new Quota({ total: MOST, perKey: MOST_OF_PRINCIPAL });
   readonly #calls = new Map<string, ParkedCall>();
 
-  /** @param shared undefined while replicas share no secret */
-  constructor(shared: () => StateSeal | undefined = () => undefined) {
-    this.#shared = shared;
+  constructor(sharing: () => Sharing = () => ALONE) {
+    this.#sharing = sharing;
+    const tell = (event: RetryEvent) => sharing().tell(event);
+    this.#forwarded = new ForwardedRetries(tell);
+    this.#taken = new TakenRetries(tell);
   }
 
   seal(state: RequestState, binding: string): string {
-    return (this.#shared() ?? this.#own).seal(state, binding);
+    return (this.#sharing().stateSeal ?? this.#own).seal(state, binding);
   }
 
   /** Returns undefined if the text was not sealed for this call. */
   open(text: string, binding: string): RequestState | undefined {
-    return this.#shared()?.open(text, binding) ?? this.#own.open(text, binding);
+    return this.#sharing().stateSeal?.open(text, binding) ?? this.#own.open(text, binding);
   }
 
   /** @throws QuotaExceeded */
@@ -60,7 +77,22 @@ export class ParkedCalls {
     };
   }
 
-  find(id: string): ParkedCall | undefined {
-    return this.#calls.get(id);
+  /** Resumes the call `id`, here or at another replica. */
+  retry(leg: ClientLeg, id: string, state: RequestState): void {
+    const call = this.#calls.get(id);
+    if (call) call.retry(leg, state);
+    else if (this.#sharing().stateSeal) this.#forwarded.forward(leg, id, state);
+    else leg.deliver(callLost);
+  }
+
+  /** Takes an event of another replica. */
+  take(event: RetryEvent): void {
+    if (event.type === 'retry_left') this.#taken.left(event.retry);
+    else if (event.type !== 'retry') this.#forwarded.take(event);
+    else {
+      const call = this.#calls.get(event.call);
+      // The replica that sealed the state has checked it.
+      call?.retry(this.#taken.take(event, call), { call: event.call, round: event.round, expiresAt: Infinity });
+    }
   }
 }

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { AnswerSink } from '#runtime/mcp/backends/backend';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
+import { ClientLeg } from './client-leg.ts';
+import { callLost } from './input-required.ts';
+import type { RequestState } from './request-state.ts';
+import type { RetryEvent } from './retry-event.ts';
+
+/** Milliseconds in which the replica with the call answers. */
+const TAKEN_WITHIN = 2_000;
+/** Milliseconds without a sign of that replica after which it is lost. */
+const LOST_AFTER = 10_000;
+const SIGN_EVERY = 3_000;
+/** Redis disconnects subscribers that lag behind by more. */
+const MAX_BYTES = 4_194_304;
+const MAX_FORWARDED = 10_000;
+
+interface Forwarded {
+  readonly leg: ClientLeg;
+  timer: NodeJS.Timeout;
+}
+
+type Tell = (event: RetryEvent) => void;
+
+/** Retries whose call waits at another replica. */
+export class ForwardedRetries {
+  readonly #tell: Tell;
+  readonly #waiting = new Map<string, Forwarded>();
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
+
+  forward(leg: ClientLeg, call: string, { round }: RequestState): void {
+    const { body } = leg.message;
+    if (this.#waiting.size >= MAX_FORWARDED || body.length > MAX_BYTES) {
+      leg.deliver(callLost);
+      return;
+    }
+    const retry = randomUUID();
+    const ignore = () => undefined;
+    leg.host = { isHeld: false, pause: ignore, resume: ignore, left: () => this.#left(retry) };
+    this.#waiting.set(retry, { leg, timer: this.#lostAfter(retry, TAKEN_WITHIN) });
+    this.#tell({ type: 'retry', retry, call, round, body: body.toString('utf8') });
+  }
+
+  /** Takes what the replica with the call says. */
+  take(event: RetryEvent): void {
+    const forwarded = this.#waiting.get(event.retry);
+    if (!forwarded) return;
+    const { leg } = forwarded;
+    if (event.type === 'retry_taken' || event.type === 'retry_notified') {
+      clearTimeout(forwarded.timer);
+      forwarded.timer = this.#lostAfter(event.retry, LOST_AFTER);
+      if (event.type === 'retry_notified') leg.relay(event.data);
+    } else if (event.type === 'retry_answered') {
+      this.#forget(event.retry);
+      leg.answer({ status: event.status, body: Buffer.from(event.body), kind: event.kind });
+    } else if (event.type === 'retry_failed') {
+      this.#forget(event.retry);
+      leg.deliver({ failure: callFailure(leg.backend, event.reason, event.sent) });
+    }
+  }
+
+  #lostAfter(retry: string, milliseconds: number): NodeJS.Timeout {
+    const lost = () => {
+      const leg = this.#waiting.get(retry)?.leg;
+      this.#forget(retry);
+      leg?.deliver(callLost);
+    };
+    return setTimeout(lost, milliseconds).unref();
+  }
+
+  #left(retry: string): void {
+    this.#forget(retry);
+    this.#tell({ type: 'retry_left', retry });
+  }
+
+  #forget(retry: string): void {
+    clearTimeout(this.#waiting.get(retry)?.timer);
+    this.#waiting.delete(retry);
+  }
+}
+
+/** Retries of calls that wait here, which other replicas received. */
+export class TakenRetries {
+  readonly #tell: Tell;
+  readonly #legs = new Map<string, ClientLeg>();
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
+
+  /** Returns the leg of a retry. Its answers go to the other replica. */
+  take(
+    { retry, body }: Extract<RetryEvent, { type: 'retry' }>,
+    { call, backend }: Pick<ClientLeg, 'call' | 'backend'>,
+  ): ClientLeg {
+    const { id } = JSON.parse(body) as { id: unknown };
+    const sign = () => this.#tell({ type: 'retry_taken', retry });
+    const timer = setInterval(sign, SIGN_EVERY).unref();
+    const sink = new RemoteSink(retry, this.#tell, () => {
+      clearInterval(timer);
+      this.#legs.delete(retry);
+    });
+    const leg = new ClientLeg({ ...call, idText: JSON.stringify(id), body: Buffer.from(body), sink }, backend);
+    this.#legs.set(retry, leg);
+    sign();
+    return leg;
+  }
+
+  left(retry: string): void {
+    const leg = this.#legs.get(retry);
+    if (!leg) return;
+    leg.abort();
+    leg.call.sink.close(false);
+  }
+}
+
+/** Sends the answer to a retry to the replica that received it. */
+class RemoteSink implements AnswerSink {
+  readonly #retry: string;
+  readonly #tell: Tell;
+  readonly #over: () => void;
+
+  constructor(retry: string, tell: Tell, over: () => void) {
+    this.#retry = retry;
+    this.#tell = tell;
+    this.#over = over;
+  }
+
+  json(status: number, body: Buffer, kind: AnswerKind): void {
+    const retry = this.#retry;
+    if (body.length > MAX_BYTES) this.#tell({ type: 'retry_failed', retry, reason: 'too_large', sent: true });
+    else this.#tell({ type: 'retry_answered', retry, status, body: body.toString('utf8'), kind });
+    this.#over();
+  }
+
+  accepted(): void {
+    this.#over();
+  }
+
+  open(): void {
+    // The first notification opens the client's stream.
+  }
+
+  event({ data, message }: Parameters<AnswerSink['event']>[0]): void {
+    if (message?.kind === 'response') this.json(200, Buffer.from(data), message.answerKind);
+    else if (data.length <= MAX_BYTES) this.#tell({ type: 'retry_notified', retry: this.#retry, data });
+  }
+
+  close(): void {
+    this.#over();
+  }
+
+  fail({ reason, sent }: Parameters<AnswerSink['fail']>[0]): void {
+    this.#tell({ type: 'retry_failed', retry: this.#retry, reason, sent });
+    this.#over();
+  }
+}
