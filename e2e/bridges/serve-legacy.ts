@@ -12,7 +12,7 @@ interface Session {
 }
 
 /** The context of a tool call. */
-export interface LegacyCall {
+interface LegacyCall {
   readonly session: Session;
   readonly message: Rpc;
   readonly response: ServerResponse;

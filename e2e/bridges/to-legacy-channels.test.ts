@@ -70,7 +70,7 @@ describe.each(['sse', 'a process for each session'] as const)('an older server o
 
 describe('a call that the client cancels', () => {
   it.each(['sse', 'a process for all'] as const)(
-    'is cancelled at the older server over %s',
+    'ends with a cancellation at the older server over %s',
     async (transport) => {
       const { client, counts } = await connectModern(await start(transport));
       const abort = new AbortController();

@@ -125,7 +125,7 @@ describe('a call that waits for input', () => {
     expect([after.elicit, after.sample]).toEqual([before.elicit, before.sample]);
   });
 
-  it('is bounded: the seventeenth of one principal is refused', async () => {
+  it('allows 16 such calls for one principal, and refuses the seventeenth', async () => {
     const url = await start('sse');
     const answers = await Promise.all(Array.from({ length: 17 }, () => elicit(url)));
     const waiting = answers.filter(({ result }) => result?.resultType === 'input_required');
@@ -147,7 +147,7 @@ describe('a call that waits for input', () => {
     expect(done).toMatchObject({ result: { resultType: 'complete' } });
   });
 
-  it('is resumed after a reload that replaced its backend', async () => {
+  it('continues after a reload that replaced its backend', async () => {
     const backends = { old: servers.sse.url };
     const gateway = await gatewayTo(backends);
     const { result } = await elicit(gateway.url);

@@ -111,7 +111,7 @@ describe('the session of a principal at a backend of older revisions', () => {
     ]);
   });
 
-  it('is opened again if the backend forgot it, and the call runs once', async () => {
+  it('opens again if the backend forgot it, and the call runs once', async () => {
     const { call, backend } = await start();
     await call('count');
     backend.forget();
@@ -169,7 +169,7 @@ describe('an answer of a backend of older revisions', () => {
     ['reserved', { status: 200, error: { code: -32603 } }],
     ['forged', { status: 200, result: { resultType: 'complete', content: [] } }],
     ['failing', { status: 200, error: { code: -32603, data: { reason: 'http_error' } } }],
-  ])('%s gets the form of 2026-07-28', async (name, expected) => {
+  ])('gets the form of 2026-07-28: %s', async (name, expected) => {
     const { call } = await start();
     const answer = await call(name);
     expect(answer).toMatchObject(expected);
@@ -183,7 +183,7 @@ describe('an answer of a backend of older revisions', () => {
     });
   });
 
-  it('that never comes ends with an error, and the backend is sent a cancellation', async () => {
+  it('becomes an error and a cancellation if it never comes', async () => {
     const { call, backend } = await start({ timeout: '500ms' });
     expect(await call('silent')).toMatchObject({ error: { code: -32603, data: { reason: 'timeout' } } });
     await until('the cancellation', () => backend.count('notifications/cancelled') > 0);

@@ -88,7 +88,7 @@ describe.each(['sse', 'resumable'] as const)('an older server with %s answers', 
 });
 
 describe('a call that the client cancels', () => {
-  it('is cancelled at the older server', async () => {
+  it('ends with a cancellation at the older server', async () => {
     const { client, counts } = await connect('sse');
     const abort = new AbortController();
     const before = (await counts()).patient?.aborted ?? 0;

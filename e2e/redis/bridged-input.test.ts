@@ -52,7 +52,7 @@ describeWithRedis('a call at a backend of older revisions that waits for input',
     return { backend, here, there, call };
   }
 
-  it('is resumed by a retry at another replica, and runs once', async () => {
+  it('continues with a retry at another replica, and runs once', async () => {
     const { backend, here, there, call } = await start();
     const { requestState } = (await call(here, 'ask')).answer.result ?? {};
     const retry = { requestState, inputResponses: { 'elicitation-1': accepted } };
@@ -91,7 +91,7 @@ describeWithRedis('a call at a backend of older revisions that waits for input',
     });
   });
 
-  it('is named as lost if its replica ended, and does not run again', async () => {
+  it('fails as lost if its replica ended, and does not run again', async () => {
     const { backend, here, there, call } = await start();
     const { requestState } = (await call(here, 'ask')).answer.result ?? {};
     await here.close();

@@ -4,7 +4,7 @@ import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-ba
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { BridgedSession } from './bridged-session.ts';
-import type { ClientLeg, LegHost, Outcome } from './client-leg.ts';
+import type { PendingRequest, RequestHost, Outcome } from './pending-request.ts';
 import { inputRequired, noInputInTime, tooManyParked, urlRequests } from './input-required.ts';
 import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
 import { objectAt, type ModernMessage } from './modern-message.ts';
@@ -19,8 +19,8 @@ const GATHER = 15;
 const MAX_HELD = 1_000;
 
 /** One call of a modern client at a legacy backend: from its first request to its result, with all rounds of input. */
-export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
-  readonly call: ClientLeg['call'];
+export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
+  readonly call: PendingRequest['call'];
   readonly backend: string;
   readonly message: ModernMessage;
   isParked = false;
@@ -28,7 +28,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   readonly #upstream: UpstreamCall;
   readonly #input = new InputRound();
   /** Requests of the client that wait for an answer. Several, if the client repeated a retry. */
-  #legs: ClientLeg[];
+  #requests: PendingRequest[];
   #held: { message: BackendMessage; data: string }[] = [];
   #round = 0;
   #isSent = false;
@@ -38,12 +38,12 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   /** The result. It stays for repeated retries. */
   #outcome: Outcome | undefined;
 
-  constructor(leg: ClientLeg, pool: SessionPool, deps: BridgeDeps) {
-    this.call = leg.call;
-    this.backend = leg.backend;
-    this.message = leg.message;
-    leg.host = this;
-    this.#legs = [leg];
+  constructor(request: PendingRequest, pool: SessionPool, deps: BridgeDeps) {
+    this.call = request.call;
+    this.backend = request.backend;
+    this.message = request.message;
+    request.host = this;
+    this.#requests = [request];
     this.#deps = deps;
     this.#upstream = new UpstreamCall(this, pool, deps);
   }
@@ -65,9 +65,9 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   }
 
   /** In this revision, a client cancels by closing its stream. */
-  left(leg: ClientLeg): void {
-    this.#legs = this.#legs.filter((one) => one !== leg);
-    if (this.#legs.length > 0 || this.isParked || this.#outcome) return;
+  left(request: PendingRequest): void {
+    this.#requests = this.#requests.filter((one) => one !== request);
+    if (this.#requests.length > 0 || this.isParked || this.#outcome) return;
     this.#input.end(this.#upstream.session, 'The client cancelled the request');
     this.#upstream.cancel('The client cancelled the request');
     this.#finish(noInputInTime);
@@ -83,8 +83,8 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   }
 
   notified(message: BackendMessage, data: string): void {
-    const leg = this.#legs.at(-1);
-    if (leg) leg.notify(message, data);
+    const request = this.#requests.at(-1);
+    if (request) request.notify(message, data);
     else if (this.#held.length < MAX_HELD) this.#held.push({ message, data });
   }
 
@@ -115,22 +115,23 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
     this.#finish({ failure });
   }
 
-  retry(leg: ClientLeg, { round }: RequestState): void {
-    leg.host = this;
+  retry(request: PendingRequest, { round }: RequestState): void {
+    request.host = this;
     if (this.#outcome) {
-      leg.deliver(this.#outcome);
+      request.deliver(this.#outcome);
       return;
     }
-    this.#legs.push(leg);
+    this.#requests.push(request);
     const isRepeated = round < this.#round || !this.isParked;
-    if (!isRepeated) this.#takeResponses(objectAt(leg.message.body, leg.message.spans['params.inputResponses']));
+    if (!isRepeated)
+      this.#takeResponses(objectAt(request.message.body, request.message.spans['params.inputResponses']));
     else if (this.isParked) this.#ask();
   }
 
   #takeResponses(responses: JsonObject): void {
     const { session } = this.#upstream;
     const isAnswered = session !== undefined && this.#input.answer(responses, session) > 0;
-    // What is missing is asked for again.
+    // The client is asked again for missing answers.
     if (this.#input.size > 0 && session) {
       if (isAnswered) this.#round += 1;
       this.#ask();
@@ -192,7 +193,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, LegHost {
   }
 
   #deliver(outcome: Outcome): void {
-    for (const leg of this.#legs.splice(0)) leg.deliver(outcome);
+    for (const request of this.#requests.splice(0)) request.deliver(outcome);
   }
 
   /** Older revisions have an error for calls that need an opened link. The client calls again afterwards. */

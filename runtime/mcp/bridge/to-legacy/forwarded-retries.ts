@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AnswerSink } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
-import { ClientLeg } from './client-leg.ts';
+import { PendingRequest } from './pending-request.ts';
 import { callLost } from './input-required.ts';
 import type { RequestState } from './request-state.ts';
 import type { RetryEvent } from './retry-event.ts';
@@ -17,7 +17,7 @@ const MAX_BYTES = 4_194_304;
 const MAX_FORWARDED = 10_000;
 
 interface Forwarded {
-  readonly leg: ClientLeg;
+  readonly request: PendingRequest;
   timer: NodeJS.Timeout;
 }
 
@@ -32,16 +32,16 @@ export class ForwardedRetries {
     this.#tell = tell;
   }
 
-  forward(leg: ClientLeg, call: string, { round }: RequestState): void {
-    const { body } = leg.message;
+  forward(request: PendingRequest, call: string, { round }: RequestState): void {
+    const { body } = request.message;
     if (this.#waiting.size >= MAX_FORWARDED || body.length > MAX_BYTES) {
-      leg.deliver(callLost);
+      request.deliver(callLost);
       return;
     }
     const retry = randomUUID();
     const ignore = () => undefined;
-    leg.host = { isHeld: false, pause: ignore, resume: ignore, left: () => this.#left(retry) };
-    this.#waiting.set(retry, { leg, timer: this.#lostAfter(retry, TAKEN_WITHIN) });
+    request.host = { isHeld: false, pause: ignore, resume: ignore, left: () => this.#left(retry) };
+    this.#waiting.set(retry, { request, timer: this.#lostAfter(retry, TAKEN_WITHIN) });
     this.#tell({ type: 'retry', retry, call, round, body: body.toString('utf8') });
   }
 
@@ -49,25 +49,25 @@ export class ForwardedRetries {
   take(event: RetryEvent): void {
     const forwarded = this.#waiting.get(event.retry);
     if (!forwarded) return;
-    const { leg } = forwarded;
+    const { request } = forwarded;
     if (event.type === 'retry_taken' || event.type === 'retry_notified') {
       clearTimeout(forwarded.timer);
       forwarded.timer = this.#lostAfter(event.retry, LOST_AFTER);
-      if (event.type === 'retry_notified') leg.relay(event.data);
+      if (event.type === 'retry_notified') request.relay(event.data);
     } else if (event.type === 'retry_answered') {
       this.#forget(event.retry);
-      leg.answer({ status: event.status, body: Buffer.from(event.body), kind: event.kind });
+      request.answer({ status: event.status, body: Buffer.from(event.body), kind: event.kind });
     } else if (event.type === 'retry_failed') {
       this.#forget(event.retry);
-      leg.deliver({ failure: callFailure(leg.backend, event.reason, event.sent) });
+      request.deliver({ failure: callFailure(request.backend, event.reason, event.sent) });
     }
   }
 
   #lostAfter(retry: string, milliseconds: number): NodeJS.Timeout {
     const lost = () => {
-      const leg = this.#waiting.get(retry)?.leg;
+      const request = this.#waiting.get(retry)?.request;
       this.#forget(retry);
-      leg?.deliver(callLost);
+      request?.deliver(callLost);
     };
     return setTimeout(lost, milliseconds).unref();
   }
@@ -86,35 +86,35 @@ export class ForwardedRetries {
 /** Retries of calls that wait here, which other replicas received. */
 export class TakenRetries {
   readonly #tell: Tell;
-  readonly #legs = new Map<string, ClientLeg>();
+  readonly #requests = new Map<string, PendingRequest>();
 
   constructor(tell: Tell) {
     this.#tell = tell;
   }
 
-  /** Returns the leg of a retry. Its answers go to the other replica. */
+  /** Returns the request of a retry. Its answers go to the other replica. */
   take(
     { retry, body }: Extract<RetryEvent, { type: 'retry' }>,
-    { call, backend }: Pick<ClientLeg, 'call' | 'backend'>,
-  ): ClientLeg {
+    { call, backend }: Pick<PendingRequest, 'call' | 'backend'>,
+  ): PendingRequest {
     const { id } = JSON.parse(body) as { id: unknown };
     const sign = () => this.#tell({ type: 'retry_taken', retry });
     const timer = setInterval(sign, SIGN_EVERY).unref();
     const sink = new RemoteSink(retry, this.#tell, () => {
       clearInterval(timer);
-      this.#legs.delete(retry);
+      this.#requests.delete(retry);
     });
-    const leg = new ClientLeg({ ...call, idText: JSON.stringify(id), body: Buffer.from(body), sink }, backend);
-    this.#legs.set(retry, leg);
+    const request = new PendingRequest({ ...call, idText: JSON.stringify(id), body: Buffer.from(body), sink }, backend);
+    this.#requests.set(retry, request);
     sign();
-    return leg;
+    return request;
   }
 
   left(retry: string): void {
-    const leg = this.#legs.get(retry);
-    if (!leg) return;
-    leg.abort();
-    leg.call.sink.close(false);
+    const request = this.#requests.get(retry);
+    if (!request) return;
+    request.abort();
+    request.call.sink.close(false);
   }
 }
 

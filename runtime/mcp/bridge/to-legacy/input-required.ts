@@ -1,7 +1,7 @@
 import { RequestError } from '#runtime/errors';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import type { Outcome } from './client-leg.ts';
+import type { Outcome } from './pending-request.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, renderError } from './to-modern-answer.ts';
 
 const URL_ELICITATION_REQUIRED = -32042;

@@ -121,7 +121,7 @@ describe('a call that waits for input', () => {
     expect(retry.answers[0]?.result).toEqual({ resultType: 'complete', content: [], isError: true });
   });
 
-  it('is gone for another process, and says so', async () => {
+  it('refuses a retry at another process', async () => {
     const at = start();
     const { answers } = at.call();
     emit(await sentCall(at), question('q1'));
@@ -132,7 +132,7 @@ describe('a call that waits for input', () => {
 });
 
 describe('a call whose client leaves', () => {
-  it('is cancelled at the backend', async () => {
+  it('ends with a cancellation at the backend', async () => {
     const at = start();
     const { running } = at.call();
     const sent = await sentCall(at);
@@ -144,7 +144,7 @@ describe('a call whose client leaves', () => {
     expect(at.aborted).toEqual([sent]);
   });
 
-  it('is not sent if its session was still opening', async () => {
+  it('sends nothing if its session was still opening', async () => {
     const at = start();
     at.call().running.abort();
     await jest.advanceTimersByTimeAsync(1);

@@ -4,7 +4,7 @@ import type { Bridge } from '../bridged-backend.ts';
 import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedListener } from './bridged-listener.ts';
 import { BridgedCall } from './bridged-call.ts';
-import { ClientLeg } from './client-leg.ts';
+import { PendingRequest } from './pending-request.ts';
 import { invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
 import { takesInput } from './input-round.ts';
 import { valueAt } from './modern-message.ts';
@@ -23,10 +23,10 @@ export class LegacyBridge implements Bridge {
 
   send(call: BackendCall): RunningCall {
     if (call.method === 'subscriptions/listen') return this.#listen(call);
-    const leg = new ClientLeg(call, this.#deps.backend.name);
-    if (leg.message.spans['params.requestState'] && takesInput(call.method)) this.#retry(leg);
-    else this.#begin(leg);
-    return leg;
+    const request = new PendingRequest(call, this.#deps.backend.name);
+    if (request.message.spans['params.requestState'] && takesInput(call.method)) this.#retry(request);
+    else this.#begin(request);
+    return request;
   }
 
   #listen(call: BackendCall): RunningCall {
@@ -47,29 +47,29 @@ export class LegacyBridge implements Bridge {
     this.#pool.close();
   }
 
-  #begin(leg: ClientLeg): void {
-    const refusal = this.#deps.checkedHeaders.refusal(leg.call, leg.message);
-    if (refusal) leg.deliver({ render: () => refusal });
-    else new BridgedCall(leg, this.#pool, this.#deps).start();
+  #begin(request: PendingRequest): void {
+    const refusal = this.#deps.checkedHeaders.refusal(request.call, request.message);
+    if (refusal) request.deliver({ render: () => refusal });
+    else new BridgedCall(request, this.#pool, this.#deps).start();
   }
 
   /** A retry with a state resumes its call, and never begins another one. */
-  #retry(leg: ClientLeg): void {
-    const state = this.#stateOf(leg);
-    const { body, spans } = leg.message;
+  #retry(request: PendingRequest): void {
+    const state = this.#stateOf(request);
+    const { body, spans } = request.message;
     const responses = valueAt(body, spans['params.inputResponses']) ?? {};
-    if (!state) leg.deliver(invalidState);
-    else if (!isJsonObject(responses)) leg.deliver(invalidResponses);
+    if (!state) request.deliver(invalidState);
+    else if (!isJsonObject(responses)) request.deliver(invalidResponses);
     else if (state.call === undefined) {
       const isOpened = Object.values(responses).every((one) => isJsonObject(one) && one.action === 'accept');
-      if (isOpened) this.#begin(leg);
-      else leg.deliver(linkNotOpened);
+      if (isOpened) this.#begin(request);
+      else request.deliver(linkNotOpened);
     } else {
-      this.#deps.parkedCalls.retry(leg, state.call, state);
+      this.#deps.parkedCalls.retry(request, state.call, state);
     }
   }
 
-  #stateOf({ call, message }: ClientLeg): RequestState | undefined {
+  #stateOf({ call, message }: PendingRequest): RequestState | undefined {
     const { backend, parkedCalls, wallClock } = this.#deps;
     const sealed = valueAt(message.body, message.spans['params.requestState']);
     if (typeof sealed !== 'string') return undefined;

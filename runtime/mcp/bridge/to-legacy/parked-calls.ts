@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Quota } from '#lib/limits/quota';
-import type { ClientLeg } from './client-leg.ts';
+import type { PendingRequest } from './pending-request.ts';
 import { ForwardedRetries, TakenRetries } from './forwarded-retries.ts';
 import { callLost } from './input-required.ts';
 import type { RetryEvent } from './retry-event.ts';
 import { OwnSeal, type RequestState, type StateSeal } from './request-state.ts';
 
 /** A call that waits, or waited, for its client's input. */
-export interface ParkedCall extends Pick<ClientLeg, 'call' | 'backend'> {
+export interface ParkedCall extends Pick<PendingRequest, 'call' | 'backend'> {
   /** Takes the client's retry of the request. */
-  retry(leg: ClientLeg, state: RequestState): void;
+  retry(request: PendingRequest, state: RequestState): void;
 }
 
-/** What replicas of one server share. */
+/** The secret and the events of the replicas of one server. */
 interface Sharing {
   /** Undefined while they share no secret. */
   readonly stateSeal: StateSeal | undefined;
@@ -78,11 +78,11 @@ export class ParkedCalls {
   }
 
   /** Resumes the call `id`, here or at another replica. */
-  retry(leg: ClientLeg, id: string, state: RequestState): void {
+  retry(request: PendingRequest, id: string, state: RequestState): void {
     const call = this.#calls.get(id);
-    if (call) call.retry(leg, state);
-    else if (this.#sharing().stateSeal) this.#forwarded.forward(leg, id, state);
-    else leg.deliver(callLost);
+    if (call) call.retry(request, state);
+    else if (this.#sharing().stateSeal) this.#forwarded.forward(request, id, state);
+    else request.deliver(callLost);
   }
 
   /** Takes an event of another replica. */

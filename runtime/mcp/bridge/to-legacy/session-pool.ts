@@ -32,7 +32,7 @@ export class SessionPool {
   readonly #byKey = new Map<string, PooledSession>();
   readonly #all = new Map<BridgedSession, PooledSession>();
   /** Running calls whose clients may be asked for input. Their connections are not limited, as input takes long. */
-  readonly turns: Semaphore;
+  readonly places: Semaphore;
   /** One process serves all clients. It asks none of them, and keeps no state for one alone. */
   readonly #isShared: boolean;
   #asksBesideCalls: boolean;
@@ -41,8 +41,8 @@ export class SessionPool {
 
   constructor(deps: BridgeDeps) {
     this.#deps = deps;
-    const { places, config } = deps.backend;
-    this.turns = new Semaphore({ total: places.perBackend, queue: places.queue });
+    const { places: limits, config } = deps.backend;
+    this.places = new Semaphore({ total: limits.perBackend, queue: limits.queue });
     this.#isShared = config.transport === 'stdio' && config.stdio_process === 'shared';
     // The messages of a process or an event stream name no call.
     this.#asksBesideCalls = config.transport !== 'streamable-http' && !this.#isShared;
@@ -120,7 +120,7 @@ export class SessionPool {
   }
 
   #keyOf({ identity, caller, method }: BackendCall): string | undefined {
-    // Nobody could tell the state of one anonymous caller from that of another. Lists and subscriptions leave none.
+    // Anonymous callers have one identity, so a shared session would show the state of one to another. Lists and subscriptions leave none.
     if (identity.key === ANONYMOUS.key && !this.#isShared && !isStateless(method)) return undefined;
     return `${this.#isShared ? '' : identity.key}\n${caller?.capabilities ?? ''}\n${caller?.clientInfo ?? ''}`;
   }

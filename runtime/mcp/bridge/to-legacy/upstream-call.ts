@@ -40,7 +40,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
   #id = '';
   #running: RunningCall | undefined;
   #flow: Flow | undefined;
-  #leaveTurn: (() => void) | undefined;
+  #leavePlace: (() => void) | undefined;
   #isFinal = false;
   #lastEventId: string | undefined;
   #retry = FIRST_RETRY;
@@ -83,9 +83,9 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     if (this.#isOver || !session) return;
     if (!this.takesInput || !session.profile.isAskable) this.#post(session, false);
     else
-      this.#pool.turns.acquire().then(
+      this.#pool.places.acquire().then(
         (leave) => {
-          this.#leaveTurn = leave;
+          this.#leavePlace = leave;
           if (this.#isOver) leave();
           else this.#post(session, true);
         },
@@ -95,7 +95,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
 
   /** A call that waits for its client takes no place of the backend. */
   park(isParked: boolean): void {
-    if (isParked) this.#leaveTurn?.();
+    if (isParked) this.#leavePlace?.();
     this.#running?.park?.(isParked);
   }
 
@@ -277,7 +277,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
   }
 
   #release(): void {
-    this.#leaveTurn?.();
+    this.#leavePlace?.();
     const session = this.#session;
     if (!session) return;
     this.#session = undefined;

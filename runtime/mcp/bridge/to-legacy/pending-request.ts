@@ -18,19 +18,19 @@ export type Outcome =
   | { readonly failure: CallFailure }
   | { readonly render: (idText: string) => ModernAnswer };
 
-export interface LegHost extends Flow {
+export interface RequestHost extends Flow {
   readonly isHeld: boolean;
   /** The client closed its stream before it got an answer. */
-  left(leg: ClientLeg): void;
+  left(request: PendingRequest): void;
 }
 
 /** One request of a modern client that waits for an answer. A call with input has several, one after the other. */
-export class ClientLeg implements RunningCall {
+export class PendingRequest implements RunningCall {
   readonly call: BackendCall;
   readonly message: ModernMessage;
   /** Name of the backend. */
   readonly backend: string;
-  #host: LegHost | undefined;
+  #host: RequestHost | undefined;
   #isStreaming = false;
   #isOver = false;
 
@@ -41,7 +41,7 @@ export class ClientLeg implements RunningCall {
   }
 
   /** Set once. */
-  set host(host: LegHost) {
+  set host(host: RequestHost) {
     this.#host = host;
   }
 
