@@ -1,5 +1,5 @@
 import { QuotaExceeded } from '#lib/limits/quota';
-import type { CallFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { BridgeDeps } from './bridge-deps.ts';
@@ -15,8 +15,12 @@ import { UpstreamCall, type UpstreamHost } from './upstream-call.ts';
 
 /** Milliseconds in which requests that a backend sends one after the other become one round. */
 const GATHER = 15;
-/** Messages that arrive while no request of the client waits. */
-const MAX_HELD = 1_000;
+/** Characters of messages that arrive while no request of the client waits. */
+const MAX_HELD = 1_048_576;
+/** Requests of the backend that wait for the client. */
+const MAX_ASKED = 100;
+/** Bytes of a result that stays for repeated retries. */
+const MAX_KEPT = 1_048_576;
 
 /** One call of a modern client at a legacy backend: from its first request to its result, with all rounds of input. */
 export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
@@ -30,6 +34,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   /** Requests of the client that wait for an answer. Several, if the client repeated a retry. */
   #requests: PendingRequest[];
   #held: { message: BackendMessage; data: string }[] = [];
+  #heldLength = 0;
   #round = 0;
   #isSent = false;
   #place: ParkedPlace | undefined;
@@ -85,7 +90,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   notified(message: BackendMessage, data: string): void {
     const request = this.#requests.at(-1);
     if (request) request.notify(message, data);
-    else if (this.#held.length < MAX_HELD) this.#held.push({ message, data });
+    else if (this.#heldLength + data.length <= MAX_HELD) {
+      this.#heldLength += data.length;
+      this.#held.push({ message, data });
+    }
   }
 
   asked(message: BackendMessage, data: string): void {
@@ -93,6 +101,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
     if (!session || this.#outcome) return;
     if (message.method === 'ping' || !takesInput || !isAnswerable(message, session)) {
       refuseRequest(message, session);
+      return;
+    }
+    if (this.#input.size >= MAX_ASKED) {
+      refuseRequest(message, session, 'Too many requests wait for the client');
       return;
     }
     this.#input.add(message.method ?? '', data);
@@ -117,11 +129,11 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
 
   retry(request: PendingRequest, { round }: RequestState): void {
     request.host = this;
+    this.#requests.push(request);
     if (this.#outcome) {
-      request.deliver(this.#outcome);
+      this.#deliver(this.#outcome);
       return;
     }
-    this.#requests.push(request);
     const isRepeated = round < this.#round || !this.isParked;
     if (!isRepeated)
       this.#takeResponses(objectAt(request.message.body, request.message.spans['params.inputResponses']));
@@ -140,6 +152,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
     clearTimeout(this.#expiry);
     this.isParked = false;
     this.#upstream.park(false);
+    this.#heldLength = 0;
     for (const { message, data } of this.#held.splice(0)) this.notified(message, data);
     if (this.#isSent) return;
     this.#isSent = true;
@@ -193,7 +206,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   }
 
   #deliver(outcome: Outcome): void {
-    for (const request of this.#requests.splice(0)) request.deliver(outcome);
+    const requests = this.#requests.splice(0);
+    for (const request of requests) request.deliver(outcome);
+    const isLarge = 'body' in outcome && outcome.body.length > MAX_KEPT;
+    if (isLarge && requests.length > 0) this.#outcome = { failure: callFailure(this.backend, 'too_large', true) };
   }
 
   /** Older revisions have an error for calls that need an opened link. The client calls again afterwards. */

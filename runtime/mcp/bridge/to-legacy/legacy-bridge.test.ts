@@ -47,14 +47,16 @@ function start() {
   /** Sends a call of a tool. Returns the answers so far. */
   const call = (params: object = {}) => {
     const answers: { result?: Record<string, unknown>; error?: { message: string } }[] = [];
-    const sink = { json: (_status: number, body: Buffer) => answers.push(JSON.parse(body.toString()) as object) };
+    const failures: string[] = [];
+    const fail = ({ reason }: { reason: string }) => failures.push(reason);
+    const sink = { fail, json: (_status: number, body: Buffer) => answers.push(JSON.parse(body.toString()) as object) };
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', ...params } };
     const running = bridge.send({
       ...{ identity: { key: 'alice' } as never, era: 'modern', method: 'tools/call', idText: '1', verb: 'POST' },
       ...{ body: Buffer.from(JSON.stringify(body)), headers: [], deadline: 1_000, idempotent: false },
       ...{ caller: { capabilities: ELICITATION, clientInfo: undefined }, sink: sink as unknown as AnswerSink },
     });
-    return { answers, running };
+    return { answers, failures, running };
   };
   return { ...fake, bridge, call };
 }
@@ -119,6 +121,36 @@ describe('a call that waits for input', () => {
     emit(sent, { id: Number(sent.idText), result: { content: [], isError: true } });
     const retry = at.call({ requestState: answers[0]?.result?.requestState });
     expect(retry.answers[0]?.result).toEqual({ resultType: 'complete', content: [], isError: true });
+  });
+
+  it('refuses more than a hundred requests of the backend at once', async () => {
+    const at = start();
+    const { answers } = at.call();
+    const sent = await sentCall(at);
+    for (let asked = 1; asked <= 102; asked += 1) emit(sent, question(`q${asked}`));
+    await jest.advanceTimersByTimeAsync(15);
+    expect(Object.keys(answers[0]?.result?.inputRequests as object)).toHaveLength(100);
+    for (const id of ['q101', 'q102'])
+      expect(at.messages()).toContainEqual(
+        expect.objectContaining({ id, error: expect.objectContaining({ code: -32601 }) }),
+      );
+  });
+
+  it('keeps a small result for repeated retries, and no large one', async () => {
+    for (const [bytes, expected] of [
+      [10, undefined],
+      [2_000_000, 'too_large'],
+    ] as const) {
+      const at = start();
+      const { answers } = at.call();
+      const sent = await sentCall(at);
+      emit(sent, question('q1'));
+      await jest.advanceTimersByTimeAsync(15);
+      emit(sent, { id: Number(sent.idText), result: { text: 'x'.repeat(bytes) } });
+      const { requestState } = answers[0]?.result ?? {};
+      expect(at.call({ requestState }).answers[0]?.result?.resultType).toBe('complete');
+      expect(at.call({ requestState }).failures).toEqual(expected === undefined ? [] : [expected]);
+    }
   });
 
   it('refuses a retry at another process', async () => {
