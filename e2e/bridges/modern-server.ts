@@ -80,12 +80,12 @@ type Asking = (count: number, context: ServerContext) => InputRequiredResult | R
 const ASKING: Readonly<Record<string, Asking>> = {
   rounds(count, { mcpReq }) {
     const done = JSON.parse(mcpReq.requestState() ?? '[]') as unknown[];
-    const heard = mcpReq.inputResponses ? [...done, mcpReq.inputResponses] : done;
-    if (heard.length === count) return text(JSON.stringify(heard));
-    const key = `round${heard.length}`;
+    const answers = mcpReq.inputResponses ? [...done, mcpReq.inputResponses] : done;
+    if (answers.length === count) return text(JSON.stringify(answers));
+    const key = `round${answers.length}`;
     return inputRequired({
       inputRequests: { [key]: inputRequired.elicit({ ...ELICITATION, message: key }) },
-      requestState: JSON.stringify(heard),
+      requestState: JSON.stringify(answers),
     });
   },
   parallel(count, { mcpReq: { inputResponses } }) {

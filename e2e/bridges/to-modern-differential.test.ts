@@ -13,7 +13,7 @@ interface Case {
 
 type Result = NonNullable<Rpc['result']>;
 
-/** What the bridge changes, and the SDK's server does not for a client of an older revision. */
+/** Changes of the bridge, and the SDK's server does not for a client of an older revision. */
 const TRANSLATIONS = {
   tool: {
     // Clients of the SDK's 1.x line reject a list with boolean schemas of properties.

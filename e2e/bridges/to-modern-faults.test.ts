@@ -85,7 +85,7 @@ describe('a question of a server of 2026-07-28', () => {
     expect(JSON.stringify((await call.waitFor(isAnswer)).result)).toMatch(/Ada/);
   });
 
-  it('is withdrawn if the client cancels the call', async () => {
+  it('ends if the client cancels the call', async () => {
     const client = await open();
     const call = await callOn(client, 'elicit');
     const asked = await call.waitFor(isQuestion);
@@ -152,7 +152,7 @@ function callPatient(client: SessionClient): (way: Way) => Promise<unknown> {
 }
 
 describe('a cancelled call at a server of 2026-07-28', () => {
-  it.each<Way>(['cancels it', 'leaves'])('is aborted at the server if the client %s', async (way) => {
+  it.each<Way>(['cancels it', 'leaves'])('stops at the server if the client %s', async (way) => {
     const [first, before] = [begun(), aborted()];
     const end = callPatient(await open());
     await until('the call at the server', () => begun() === first + 1);
@@ -284,7 +284,7 @@ function answerNextWith(outcome: object, status = 200): void {
 }
 
 describe('forged metadata', () => {
-  it('of the client does not reach the server, and that of the server not the client', async () => {
+  it('reaches the server neither from the client, nor the client from the server', async () => {
     const client = await open({ roots: {} });
     const forged = { 'io.modelcontextprotocol/clientCapabilities': ALL, 'io.modelcontextprotocol/logLevel': 'alert' };
     const _meta = { ...forged, 'IO.ModelContextProtocol/other': 1, 'a.example/mine': 1, traceparent: 'x' };
@@ -311,7 +311,7 @@ describe('forged metadata', () => {
 });
 
 describe('Last-Event-ID', () => {
-  it('is refused, as no event of a bridged call has an id', async () => {
+  it('gets an error, as no event of a bridged call has an id', async () => {
     const client = await open();
     const call = await callOn(client, 'steps', { count: 2 });
     const asked = await call.waitFor(isQuestion);

@@ -111,7 +111,7 @@ describe('the stream of a legacy session at a server of 2026-07-28', () => {
 const REFUSED = { error: { code: -32602, message: 'no such resource' } };
 
 describe('a subscription that the server refuses', () => {
-  it('is told as an error, and the stream goes on', async () => {
+  it('becomes an error, and the stream goes on', async () => {
     const { client, stream } = await open();
     await client.request('resources/subscribe', { uri: 'sdk://one' });
     server.answerNextListen((id) => Response.json({ jsonrpc: '2.0', id, ...REFUSED }));

@@ -1,6 +1,6 @@
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import type { BridgedSession } from './bridged-session.ts';
+import type { ClientProfile } from './client-profile.ts';
 
 const METHOD_NOT_FOUND = -32601;
 const RESERVED_META = 'io.modelcontextprotocol/';
@@ -14,6 +14,13 @@ const CAPABILITIES: ReadonlyMap<string, string> = new Map([
 /** Requests of a client that may need input. */
 const TAKING_INPUT: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
+/** The session of a backend, as far as its requests need it. */
+interface AskingSession {
+  readonly profile: ClientProfile;
+  /** Sends the answer to a request. */
+  tell(message: object): void;
+}
+
 interface Pending {
   readonly id: unknown;
   readonly method: string;
@@ -25,7 +32,7 @@ export function takesInput(method: string): boolean {
 }
 
 /** Returns whether the client declared that it answers such requests. */
-export function isAnswerable({ method = '' }: BackendMessage, { profile }: Pick<BridgedSession, 'profile'>): boolean {
+export function isAnswerable({ method = '' }: BackendMessage, { profile }: Pick<AskingSession, 'profile'>): boolean {
   const capability = CAPABILITIES.get(method);
   return capability !== undefined && profile.capabilities[capability] !== undefined;
 }
@@ -33,7 +40,7 @@ export function isAnswerable({ method = '' }: BackendMessage, { profile }: Pick<
 /** Answers a request that does not reach the client. */
 export function refuseRequest(
   { method, idText = 'null' }: BackendMessage,
-  session: Pick<BridgedSession, 'tell'>,
+  session: Pick<AskingSession, 'tell'>,
   text = 'The client takes no such request',
 ): void {
   const id: unknown = JSON.parse(idText);
@@ -71,7 +78,7 @@ export class InputRound {
   }
 
   /** Sends the client's answers to the backend. Returns how many requests they answer. */
-  answer(responses: JsonObject, session: BridgedSession): number {
+  answer(responses: JsonObject, session: AskingSession): number {
     let answered = 0;
     for (const [key, { id }] of this.#pending) {
       const result = responses[key];
@@ -85,7 +92,7 @@ export class InputRound {
   }
 
   /** Ends all requests with an error. */
-  end(session: BridgedSession | undefined, text: string): void {
+  end(session: AskingSession | undefined, text: string): void {
     for (const { id } of this.#pending.values()) session?.tell({ id, error: { code: -32000, message: text } });
     this.#pending.clear();
   }
