@@ -1,6 +1,7 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { Identity } from '#runtime/incoming/identity';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
@@ -29,9 +30,9 @@ export interface StreamEvent {
 export interface AnswerSink {
   /**
    * Receives the whole answer: one JSON-RPC response with a checked envelope. `sessionId` is the value of the backend's
-   * session header.
+   * session header. `spans`: positions in the body, if they are known.
    */
-  json(status: number, body: Buffer, kind: AnswerKind, sessionId: string | undefined): void;
+  json(status: number, body: Buffer, kind: AnswerKind, sessionId: string | undefined, spans?: Spans): void;
   /**
    * Receives bytes of an answer that is too large to buffer. They are checked as they arrive; then `ended` or `fail`
    * follows. After `open`, the parts form one event without line ends, and `event` holds its fields. A sink without

@@ -82,6 +82,7 @@ export class JsonAnswer implements AnswerReader {
       return;
     }
     exchange.finish();
-    call.sink.json(status, message.clean(body), message.answerKind, sessionId);
+    const spans = message.hasReservedMeta ? undefined : message.spans;
+    call.sink.json(status, message.clean(body), message.answerKind, sessionId, spans);
   }
 }

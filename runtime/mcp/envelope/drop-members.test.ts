@@ -33,6 +33,6 @@ describe('isEmptyObject', () => {
     ['{ \n}', true],
     ['{"a":1}', false],
   ])('reads %j as %s', (text, expected) => {
-    expect(isEmptyObject(text, 0)).toBe(expected);
+    expect(isEmptyObject(Buffer.from(text), 0)).toBe(expected);
   });
 });

@@ -1,4 +1,6 @@
-import { decodeKey, isPlainKey, skipSpace, valueEnd, walkObject } from './scan-json.ts';
+import type { Buffer } from 'node:buffer';
+import type { Span } from './scan-envelope.ts';
+import { decodeKey, isPlainKey, valueEnd, walkObject } from './scan-json.ts';
 import type { Edit } from './splice.ts';
 
 interface Member {
@@ -14,6 +16,7 @@ interface Walk {
 }
 
 const DEPTH = 3;
+const [QUOTE, COMMA, CLOSE] = [0x22, 0x2c, 0x7d];
 
 function visit({ text, isGone, members }: Walk, keyStart: number, keyEnd: number, start: number): number {
   const raw = text.slice(keyStart, keyEnd);
@@ -48,6 +51,24 @@ export function dropMembers(text: string, open: number, isGone: (key: string) =>
 }
 
 /** Returns whether the object at `open` has no members. */
-export function isEmptyObject(text: string, open: number): boolean {
-  return text[skipSpace(text, open + 1)] === '}';
+export function isEmptyObject(body: Buffer, open: number): boolean {
+  let at = open + 1;
+  while (isSpace(body[at])) at++;
+  return body[at] === CLOSE;
+}
+
+/** Returns the edit that removes an object member by its value, with its key and one comma. */
+export function dropMember(body: Buffer, value: Span): Edit {
+  // Only white space and a colon separate key and value.
+  const keyEnd = body.lastIndexOf(QUOTE, value.start - 1);
+  let start = body.lastIndexOf(QUOTE, keyEnd - 1);
+  let end = value.end;
+  while (isSpace(body[end])) end++;
+  if (body[end] === COMMA) return { start, end: end + 1, text: '' };
+  while (isSpace(body[start - 1])) start--;
+  return { start: body[start - 1] === COMMA ? start - 1 : start, end: value.end, text: '' };
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }

@@ -2,6 +2,7 @@ import { QuotaExceeded } from '#lib/limits/quota';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { BridgedSession } from './bridged-session.ts';
 import type { PendingRequest, RequestHost, Outcome } from './pending-request.ts';
@@ -116,10 +117,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
     this.#input.withdraw(id);
   }
 
-  answered(body: Buffer, kind: AnswerKind): void {
+  answered(body: Buffer, kind: AnswerKind, spans: Spans | undefined): void {
     if (this.call.method === 'tools/list') this.#deps.checkedHeaders.learn(body);
     const urls = kind === 'error' && this.#upstream.takesInput ? this.#urlRequests(body) : undefined;
-    if (urls === undefined) this.#finish({ body, kind });
+    if (urls === undefined) this.#finish({ body, kind, spans });
     else this.#finish(inputRequired(urls, this.#seal({ round: 0 })));
   }
 

@@ -47,9 +47,11 @@ export function refuseRequest(
   session.tell(method === 'ping' ? { id, result: {} } : { id, error: { code: METHOD_NOT_FOUND, message: text } });
 }
 
+const NONE = new Map<string, Pending>();
+
 /** The requests of a backend that one call waits for. */
 export class InputRound {
-  readonly #pending = new Map<string, Pending>();
+  #pending: Map<string, Pending> = NONE;
   #last = 0;
 
   get size(): number {
@@ -59,6 +61,8 @@ export class InputRound {
   /** `data` is clean. */
   add(method: string, data: string): void {
     const { id, params } = JSON.parse(data) as { id: unknown; params?: unknown };
+    // Most calls need no input.
+    if (this.#pending === NONE) this.#pending = new Map();
     this.#last += 1;
     const key = `${CAPABILITIES.get(method) ?? method}-${this.#last}`;
     this.#pending.set(key, { id, method, params: isJsonObject(params) ? withoutOlder(params) : undefined });
@@ -94,7 +98,7 @@ export class InputRound {
   /** Ends all requests with an error. */
   end(session: AskingSession | undefined, text: string): void {
     for (const { id } of this.#pending.values()) session?.tell({ id, error: { code: -32000, message: text } });
-    this.#pending.clear();
+    this.#pending = NONE;
   }
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import { dropMembers } from '#runtime/mcp/envelope/drop-members';
+import { dropMember, dropMembers } from '#runtime/mcp/envelope/drop-members';
 import { progressTokenOf } from '#runtime/mcp/envelope/progress-token';
 import { scanEnvelope, type MetaMember, type Span, type Spans } from '#runtime/mcp/envelope/scan-envelope';
 import { splice, type Edit } from '#runtime/mcp/envelope/splice';
@@ -51,8 +51,11 @@ export function toLegacyRequest({ body, text, spans, meta }: ModernMessage, id: 
   const kept = meta.filter(({ key, reserved }) => !reserved && key !== PROGRESS_TOKEN);
   const hasToken = spans['params._meta.progressToken'] !== undefined;
   const isBare = kept.length === 0 && !hasToken;
-  if (spans.params) edits.push(...dropMembers(text, spans.params.start, (key) => isGone(key, isBare)));
   const span = spans['params._meta'];
+  // Most requests have no other member to remove, and need no second walk.
+  const isRetry = spans['params.inputResponses'] !== undefined || spans['params.requestState'] !== undefined;
+  if (isRetry && spans.params) edits.push(...dropMembers(text, spans.params.start, (key) => isGone(key, isBare)));
+  else if (span && isBare) edits.push(dropMember(body, span));
   if (span && !isBare) {
     const members = kept.map(({ start, end }) => body.toString('utf8', start, end));
     if (hasToken) members.push(`"${PROGRESS_TOKEN}":${id}`);

@@ -8,13 +8,14 @@ import {
 } from '#runtime/mcp/envelope/decode-backend-message';
 import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { spliceText } from '#runtime/mcp/envelope/splice';
+import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import { isLogged } from './log-level.ts';
 import { readModernMessage, type ModernMessage } from './modern-message.ts';
 import { toModernAnswer, type Asked, type ModernAnswer } from './to-modern-answer.ts';
 
 /** The outcome of a call at the backend. */
 export type Outcome =
-  | { readonly body: Buffer; readonly kind: AnswerKind }
+  | { readonly body: Buffer; readonly kind: AnswerKind; readonly spans: Spans | undefined }
   | { readonly failure: CallFailure }
   | { readonly render: (idText: string) => ModernAnswer };
 
@@ -82,7 +83,7 @@ export class PendingRequest implements RunningCall {
       this.#isOver = true;
       this.call.sink.fail(outcome.failure);
     } else if ('render' in outcome) this.answer(outcome.render(this.#asked.idText));
-    else this.answer(toModernAnswer(outcome.body, outcome.kind, this.#asked));
+    else this.answer(toModernAnswer(outcome.body, outcome.kind, this.#asked, outcome.spans));
   }
 
   answer({ status, body, kind }: ModernAnswer): void {

@@ -2,7 +2,7 @@ import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { dropMembers, isEmptyObject } from '#runtime/mcp/envelope/drop-members';
 import { BRACKET, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
-import { scanEnvelope, type Envelope } from '#runtime/mcp/envelope/scan-envelope';
+import { scanEnvelope, type Spans } from '#runtime/mcp/envelope/scan-envelope';
 import { splice, type Edit } from '#runtime/mcp/envelope/splice';
 import { objectAt, type ModernMessage } from './modern-message.ts';
 
@@ -27,20 +27,13 @@ const RESOURCE_NOT_FOUND = -32002;
 /** Revision 2026-07-28 reserves them for its own protocol errors, which a legacy backend cannot mean. */
 const RESERVED = { least: -32022, most: -32020 };
 
-/** Returns a legacy backend's response in the form of revision 2026-07-28. */
-export function toModernAnswer(body: Buffer, kind: AnswerKind, asked: Asked): ModernAnswer {
-  const envelope = scanEnvelope(body.toString('latin1'), true, false);
-  return envelope.spans.error
-    ? modernError(objectAt(body, envelope.spans.error), asked)
-    : modernResult(body, kind, envelope, asked);
+/** Returns a legacy backend's response in the form of revision 2026-07-28. `known`: positions in the body. */
+export function toModernAnswer(body: Buffer, kind: AnswerKind, asked: Asked, known?: Spans): ModernAnswer {
+  const spans = known ?? scanEnvelope(body.toString('latin1'), true, false).spans;
+  return spans.error ? modernError(objectAt(body, spans.error), asked) : modernResult(body, kind, spans, asked);
 }
 
-function modernResult(
-  body: Buffer,
-  kind: AnswerKind,
-  { text, spans }: Envelope,
-  { method, idText }: Asked,
-): ModernAnswer {
+function modernResult(body: Buffer, kind: AnswerKind, spans: Spans, { method, idText }: Asked): ModernAnswer {
   const { id, result } = spans;
   if (!id || !result) return renderError(idText, { code: INTERNAL_ERROR, message: 'The backend gave no result' });
   const edits: Edit[] = [{ ...id, text: idText }];
@@ -54,9 +47,9 @@ function modernResult(
     if (!spans['result.cacheScope']) added.push('"cacheScope":"private"');
   }
   const at = result.start + 1;
-  const members = added.join() + (isEmptyObject(text, result.start) || added.length === 0 ? '' : ',');
+  const members = added.join() + (isEmptyObject(body, result.start) || added.length === 0 ? '' : ',');
   edits.push({ start: at, end: at, text: members });
-  if (method === 'tools/list') edits.push(...withoutExecution(text, result.start));
+  if (method === 'tools/list') edits.push(...withoutExecution(body.toString('latin1'), result.start));
   return { status: 200, body: splice(body, edits), kind };
 }
 

@@ -4,6 +4,7 @@ import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import { kindsOfNotification } from '#runtime/mcp/aggregate/list-kinds';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
+import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { BridgedSession, SessionCall } from './bridged-session.ts';
 import { takesInput } from './input-round.ts';
@@ -25,7 +26,7 @@ export interface UpstreamHost {
   asked(message: BackendMessage, data: string): void;
   /** The backend gave up its request. */
   withdrawn(id: unknown): void;
-  answered(body: Buffer, kind: AnswerKind): void;
+  answered(body: Buffer, kind: AnswerKind, spans: Spans | undefined): void;
   failed(failure: CallFailure): void;
 }
 
@@ -119,8 +120,8 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     this.#flow?.resume();
   }
 
-  json(_status: number, body: Buffer, kind: AnswerKind): void {
-    this.#answered(body, kind);
+  json(_status: number, body: Buffer, kind: AnswerKind, _sessionId: string | undefined, spans?: Spans): void {
+    this.#answered(body, kind, spans);
   }
 
   accepted(): void {
@@ -143,7 +144,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     this.#lastSign = this.#deps.now();
     const text = message.cleanText(data);
     if (message.kind === 'response') {
-      if (message.idText === this.#id) this.#answered(Buffer.from(text), message.answerKind);
+      if (message.idText === this.#id) this.#answeredByEvent(message, text);
     } else if (message.kind === 'request' && this.#isAttributed) this.ask(message, text);
     else if (isOfCall(message)) this.notify(message, text);
     else this.#session?.take(event);
@@ -253,10 +254,17 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     this.#fail(isFailure ? error.failure : callFailure(this.#deps.backend.name, 'protocol', false, error));
   }
 
-  #answered(body: Buffer, kind: AnswerKind): void {
+  #answeredByEvent({ answerKind, hasReservedMeta, spans }: BackendMessage, text: string): void {
+    const body = Buffer.from(text);
+    // The positions are characters, which are bytes in ASCII.
+    const isKnown = !hasReservedMeta && body.length === text.length;
+    this.#answered(body, answerKind, isKnown ? spans : undefined);
+  }
+
+  #answered(body: Buffer, kind: AnswerKind, spans?: Spans): void {
     if (this.#isOver) return;
     this.#over();
-    this.#host.answered(body, kind);
+    this.#host.answered(body, kind, spans);
   }
 
   #fail(failure: CallFailure): void {
