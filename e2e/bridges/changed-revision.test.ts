@@ -35,6 +35,17 @@ describe.each([
     await server.close();
   });
 
+  it('serves a client of 2026-07-28 first', async () => {
+    server = await serveEverything({ era: before });
+    const { url } = await gatewayTo({ a: server.url });
+    const call = async () =>
+      (await sendModern(url, 'tools/call', { name: 'a_test_simple_text', arguments: {} })).answer.result;
+    expect(await call()).toMatchObject({ content: [{}] });
+    await replace(after);
+    expect(await call()).toMatchObject({ content: [{}] });
+    await server.close();
+  });
+
   it('serves the first call of a session that began before the update', async () => {
     server = await serveEverything({ era: before });
     const { url } = await gatewayTo({ a: server.url });

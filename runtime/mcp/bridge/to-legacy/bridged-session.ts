@@ -1,5 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import type { StreamEvent } from '#runtime/mcp/backends/backend';
+import { kindsOfNotification } from '#runtime/mcp/aggregate/list-kinds';
 import { ask, type Answer } from '#runtime/mcp/backends/ask';
 import { endSession } from '#runtime/mcp/backends/probe';
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
@@ -227,4 +228,9 @@ export class BridgedSession {
     if (this.#target) endSession(this.#deps.backend, this.identity, this.#target);
     this.#target = undefined;
   }
+}
+
+/** Whether a notification on the stream of a call belongs to the call. Others concern the session. */
+export function isOfCall({ method = '' }: BackendMessage): boolean {
+  return method === PROGRESS || method === 'notifications/message' || kindsOfNotification(method).length > 0;
 }

@@ -19,8 +19,8 @@ export async function openSession(
     const address = await backend.pickAddress?.();
     const question = { identity, era: 'legacy', method: 'initialize', paramsText, deadline } as const;
     try {
-      const { result, sessionId } = await ask(backend, { ...question, headers: [], address });
-      if (!result) throw new NoAnswer(callFailure(backend.name, 'protocol', false));
+      const { result, status, sessionId } = await ask(backend, { ...question, headers: [], address });
+      if (!result) throw new NoAnswer({ ...callFailure(backend.name, 'protocol', false), status });
       const { health } = backend;
       health.capabilities = readCapabilities(result, health.capabilities);
       const { capabilities } = health;

@@ -1,12 +1,11 @@
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { AnswerSink, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
-import { kindsOfNotification } from '#runtime/mcp/aggregate/list-kinds';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
-import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
+import { refusesRevision } from '#runtime/mcp/relay/changed-era';
 import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import type { BridgeDeps } from './bridge-deps.ts';
-import type { BridgedSession, SessionCall } from './bridged-session.ts';
+import { isOfCall, type BridgedSession, type SessionCall } from './bridged-session.ts';
 import { takesInput } from './input-round.ts';
 import { legacyHeaders } from './legacy-headers.ts';
 import { toLegacyRequest, type ModernMessage } from './modern-message.ts';
@@ -120,8 +119,10 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     this.#flow?.resume();
   }
 
-  json(_status: number, body: Buffer, kind: AnswerKind, _sessionId: string | undefined, spans?: Spans): void {
-    this.#answered(body, kind, spans);
+  json(status: number, body: Buffer, kind: AnswerKind, _sessionId: string | undefined, spans?: Spans): void {
+    if (refusesRevision(status, body, kind))
+      this.#fail({ ...callFailure(this.#deps.backend.name, 'protocol', false), status });
+    else this.#answered(body, kind, spans);
   }
 
   accepted(): void {
@@ -292,9 +293,4 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     session.calls.delete(this.#id);
     this.#pool.leave(session, this.takesInput);
   }
-}
-
-/** Other messages of a backend concern its session. */
-function isOfCall({ method = '' }: BackendMessage): boolean {
-  return method === PROGRESS || method === 'notifications/message' || kindsOfNotification(method).length > 0;
 }
