@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { AnswerSink, Backend, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
-import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import {
+  decodeBackendMessage,
+  type AnswerKind,
+  type BackendMessage,
+} from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { callerMembers, wantsLevel } from './caller-meta.ts';
 import { missingCapability, readInputRequired, Round, type InputRequired } from './client-input.ts';
-import { legacyAnswer, refusal, type LegacyAnswer } from './legacy-answer.ts';
+import { COMPLETE, legacyAnswer, refusal, withoutResultType, type LegacyAnswer } from './legacy-answer.ts';
 import type { LegacyTools } from './legacy-tools.ts';
-import { modernBody, modernHeadersFor, type LegacyMessage } from './modern-body.ts';
+import { LegacyMessage, modernBody, modernHeadersFor } from './modern-body.ts';
 import { sessionIdOf, type Questions } from './questions.ts';
 
 const MAX_ROUNDS = 10;
@@ -50,14 +55,21 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #isAnswered = false;
   #isOver = false;
 
-  constructor(parts: BridgeParts, call: BackendCall, legacy: LegacyMessage) {
+  constructor(parts: BridgeParts, call: BackendCall, body: Buffer) {
     this.#parts = parts;
     this.#call = call;
-    this.#legacy = legacy;
+    this.#legacy = new LegacyMessage(call, body);
   }
 
   get isHeld(): boolean {
     return this.#running?.isHeld ?? false;
+  }
+
+  /** Sends it. `learn`: the headers of a call come from the tool's schema, which may be unknown. */
+  start(learn: (tool: string) => Promise<void>): void {
+    const { method, target } = this.#legacy;
+    if (method !== 'tools/call' || target === undefined || this.#parts.tools.has(target)) this.send();
+    else void learn(target).then(() => this.send());
   }
 
   /** `more`: as for `modernBody`. */
@@ -67,18 +79,18 @@ export class BridgedCall implements RunningCall, AnswerSink {
     // Some servers keep the stream of an answered request open.
     this.#running?.abort();
     const { backend, tools } = this.#parts;
-    const { message } = this.#legacy;
+    const { method, target, idText: first } = this.#legacy;
     const meta = callerMembers(this.#call.session, backend.health.capabilities?.logging === true);
     // Each round is a request of its own.
-    const idText = this.#rounds === 0 ? message.idText : `"${randomUUID()}"`;
-    const { name, arguments: given } = message.params ?? {};
-    const params = message.method === 'tools/call' ? tools.headersFor(String(name), given) : [];
+    const idText = this.#rounds === 0 ? first : `"${randomUUID()}"`;
+    const isTool = method === 'tools/call' && target !== undefined;
+    const params = isTool ? tools.headersFor(target, () => this.#legacy.givenArguments) : [];
     this.#running = backend.send({
       ...this.#call,
       era: 'modern',
       idText,
       body: modernBody(this.#legacy, meta, more, this.#rounds === 0 ? undefined : idText),
-      headers: modernHeadersFor(this.#call, message, params),
+      headers: modernHeadersFor(this.#call, target, params),
       address: undefined,
       sink: this,
     });
@@ -95,11 +107,24 @@ export class BridgedCall implements RunningCall, AnswerSink {
     return this.#call.sink.awaitsClient?.() ?? false;
   }
 
-  json(_status: number, body: Buffer): void {
+  json(_status: number, body: Buffer, kind: AnswerKind, _sessionId?: string, spans?: Spans): void {
+    const simple = spans && this.#simpleAnswer(body, spans);
+    if (simple) {
+      this.#end();
+      this.#call.sink.json(200, simple, kind, undefined);
+      return;
+    }
     const data = body.toString('utf8');
     const message = decodeBackendMessage(data);
     if (message) this.#answered(data, message);
     else this.#fail('protocol');
+  }
+
+  /** Most answers are the first ones, and need one edit. */
+  #simpleAnswer(body: Buffer, spans: Spans): Buffer | undefined {
+    const { method, target } = this.#legacy;
+    if (this.#isOver || this.#rounds > 0 || LISTS.has(method)) return undefined;
+    return withoutResultType(body, spans, method === 'tools/call' && this.#parts.tools.isWrapped(target));
   }
 
   accepted(): void {
@@ -150,23 +175,23 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#isAnswered = true;
     const { method } = this.#call;
     const type = message.spans['result.resultType'];
-    const typeText = type === undefined ? '"complete"' : data.slice(type.start, type.end);
+    const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
     if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(readInputRequired(resultOf(data)));
-    else if (typeText !== '"complete"') this.#fail('protocol');
-    else this.#finish(this.#translate(data, message));
+    else if (typeText !== COMPLETE) this.#fail('protocol');
+    else this.#finish(this.#translate(data, message), message);
   }
 
   #translate(data: string, message: BackendMessage): LegacyAnswer {
     const { method } = this.#call;
-    const { message: asked } = this.#legacy;
+    const { idText, target } = this.#legacy;
     const { tools } = this.#parts;
     if (LISTS.has(method) && message.answerKind !== 'error') {
       const changed = method === 'tools/list' ? tools.learn(resultOf(data)) : undefined;
       if (!changed) return { text: data, kind: message.answerKind };
-      return { text: `{"jsonrpc":"2.0","id":${asked.idText},"result":${JSON.stringify(changed)}}`, kind: 'result' };
+      return { text: `{"jsonrpc":"2.0","id":${idText},"result":${JSON.stringify(changed)}}`, kind: 'result' };
     }
-    const isWrapped = method === 'tools/call' && tools.isWrapped(asked.params?.name);
-    return legacyAnswer(data, message, { method, idText: asked.idText, isWrapped });
+    const isWrapped = method === 'tools/call' && tools.isWrapped(target);
+    return legacyAnswer(data, message, { method, idText, isWrapped });
   }
 
   #ask(input: InputRequired | undefined): void {
@@ -211,17 +236,20 @@ export class BridgedCall implements RunningCall, AnswerSink {
   }
 
   #refuse(text: string): void {
-    this.#finish(refusal(text, { method: this.#call.method, idText: this.#legacy.message.idText }));
+    this.#finish(refusal(text, { method: this.#call.method, idText: this.#legacy.idText }));
   }
 
-  #finish({ text, kind }: LegacyAnswer): void {
+  /** `message`: the backend's answer. Undefined: the bridge made the answer. */
+  #finish({ text, kind }: LegacyAnswer, message?: BackendMessage): void {
     this.#end();
     const { sink } = this.#call;
     if (!this.#isOpen) {
       sink.json(200, Buffer.from(text), kind, undefined);
       return;
     }
-    sink.event({ id: undefined, retry: undefined, data: text, message: decodeBackendMessage(text) });
+    // A response is passed on by its kind alone, so its former positions do no harm.
+    const decoded = message?.hasReservedMeta === false ? message : decodeBackendMessage(text);
+    sink.event({ id: undefined, retry: undefined, data: text, message: decoded });
     sink.close(true);
     this.#running?.abort();
   }

@@ -1,9 +1,10 @@
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import type { Span } from '#runtime/mcp/envelope/scan-envelope';
+import type { Span, Spans } from '#runtime/mcp/envelope/scan-envelope';
+import { BRACE } from '#runtime/mcp/envelope/scan-json';
 import { omit } from '../omit.ts';
-import { dropMembers } from '#runtime/mcp/envelope/drop-members';
-import { spliceText, type Edit } from '#runtime/mcp/envelope/splice';
+import { dropMember, dropMembers } from '#runtime/mcp/envelope/drop-members';
+import { splice, spliceText, type Edit } from '#runtime/mcp/envelope/splice';
 
 /** Answer of a legacy server. */
 export interface LegacyAnswer {
@@ -15,6 +16,9 @@ export interface LegacyAnswer {
 const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 const REPLACED: ReadonlySet<string> = new Set([...MODERN_MEMBERS, 'structuredContent']);
 const WITHOUT_META: ReadonlySet<string> = new Set([...REPLACED, '_meta']);
+
+/** JSON text of the type of a result that asks for nothing. */
+export const COMPLETE = '"complete"';
 
 const INVALID_PARAMS = -32602;
 const RESOURCE_NOT_FOUND = -32002;
@@ -29,6 +33,19 @@ interface Asked {
   readonly idText: string;
   /** Whether the tool's output schema was wrapped into an object. */
   readonly isWrapped: boolean;
+}
+
+/**
+ * Returns the body of the legacy answer without parsing it, if only `resultType` must go, as in most results. Undefined: it needs
+ * `legacyAnswer`. Offsets are bytes.
+ */
+export function withoutResultType(body: Buffer, spans: Spans, isWrapped: boolean): Buffer | undefined {
+  const { 'result.resultType': type, 'result.structuredContent': content, 'result._meta': meta } = spans;
+  if (!type || body.toString('latin1', type.start, type.end) !== COMPLETE) return undefined;
+  const hasMore = spans['result.ttlMs'] ?? spans['result.cacheScope'];
+  const isOther = content !== undefined && (isWrapped || body[content.start] !== BRACE);
+  const isBare = meta !== undefined && meta.end - meta.start === 2;
+  return hasMore || isOther || isBare ? undefined : splice(body, [dropMember(body, type)]);
 }
 
 /** Translates a complete result or an error. `data` is the text of the decoded message. */

@@ -29,8 +29,9 @@ export class LegacyTools {
   }
 
   /** Returns a flat list of Mcp-Param headers for the arguments of a call. */
-  headersFor(name: string, given: unknown): string[] {
-    return headersOf(this.#known.get(name)?.headers ?? [], given);
+  headersFor(name: string, given: () => unknown): string[] {
+    const { headers = [] } = this.#known.get(name) ?? {};
+    return headers.length === 0 ? [] : headersOf(headers, given());
   }
 
   /** Learns the tools of a page. Returns it as legacy clients read it, or undefined if it needs no change. */

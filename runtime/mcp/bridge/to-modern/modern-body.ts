@@ -1,15 +1,11 @@
 import type { BackendCall } from '#runtime/mcp/backends/backend';
 import { modernHeaders } from '#runtime/mcp/backends/probe';
-import { decodeRequest, type DecodedRequest } from '#runtime/mcp/envelope/decode-request';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { isEmptyObject } from '#runtime/mcp/envelope/drop-members';
+import { scanEnvelope, type Envelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
 import { splice, type Edit } from '#runtime/mcp/envelope/splice';
 import { omit } from '../omit.ts';
 import { encodeHeaderValue } from '../../modern/header-value.ts';
-
-/** A legacy client's request, with what the modern request is made of. */
-export interface LegacyMessage {
-  readonly body: Buffer;
-  readonly message: DecodedRequest;
-}
 
 /** Members of params that mean something else, or nothing, in the modern era. */
 const FOREIGN = ['inputResponses', 'requestState', 'task'] as const;
@@ -17,25 +13,55 @@ const FOREIGN = ['inputResponses', 'requestState', 'task'] as const;
 /** Headers of the session, and those that each modern request has of its own. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['mcp-session-id', 'mcp-protocol-version', 'last-event-id']);
 
-/** @throws RequestError if the body is no request */
-export function readLegacy(body: Buffer): LegacyMessage {
-  const message = decodeRequest(body);
-  if (message.kind !== 'request') throw new TypeError('not a request');
-  for (const name of FOREIGN) if (message.spans[`params.${name}`]) return readLegacy(without(message));
-  return { body, message };
-}
+/** A legacy client's request. Only the values that the bridge needs are parsed. */
+export class LegacyMessage {
+  readonly body: Buffer;
+  readonly method: string;
+  /** JSON text. */
+  readonly idText: string;
+  /** Offsets are bytes. */
+  readonly envelope: Envelope;
 
-function without({ idText, method, params = {} }: DecodedRequest): Buffer {
-  const kept = JSON.stringify(omit(params, new Set(FOREIGN)));
-  return Buffer.from(`{"jsonrpc":"2.0","id":${idText},"method":${JSON.stringify(method)},"params":${kept}}`);
+  /** `body`: a request that the gateway has decoded. */
+  constructor({ method, idText = 'null' }: BackendCall, body: Buffer) {
+    this.method = method;
+    this.idText = idText;
+    const envelope = scanEnvelope(body.toString('latin1'), true, false);
+    const isForeign = FOREIGN.some((name) => envelope.spans[`params.${name}`] !== undefined);
+    this.body = isForeign ? this.#withoutForeign(body, envelope.spans.params) : body;
+    this.envelope = isForeign ? scanEnvelope(this.body.toString('latin1'), true, false) : envelope;
+  }
+
+  /** Returns the name of the tool or prompt, or the URI of the resource. */
+  get target(): string | undefined {
+    const { spans } = this.envelope;
+    const value = this.#valueAt(this.method.startsWith('resources/') ? spans['params.uri'] : spans['params.name']);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  get givenArguments(): unknown {
+    return this.#valueAt(this.envelope.spans['params.arguments']);
+  }
+
+  #valueAt(span: Span | undefined): unknown {
+    return span && (JSON.parse(this.body.toString('utf8', span.start, span.end)) as unknown);
+  }
+
+  #withoutForeign(body: Buffer, params: Span | undefined): Buffer {
+    const given = params && (JSON.parse(body.toString('utf8', params.start, params.end)) as JsonObject);
+    const kept = JSON.stringify(omit(isJsonObject(given) ? given : {}, new Set(FOREIGN)));
+    return Buffer.from(
+      `{"jsonrpc":"2.0","id":${this.idText},"method":${JSON.stringify(this.method)},"params":${kept}}`,
+    );
+  }
 }
 
 /**
  * Returns the body of the modern request. `meta`: JSON text of members for `_meta`. `more`: JSON text of members for params, each with a
  * comma at its end. `idText`: replaces the id.
  */
-export function modernBody({ body, message }: LegacyMessage, meta: string, more = '', idText?: string): Buffer {
-  const { spans, params } = message;
+export function modernBody({ body, envelope }: LegacyMessage, meta: string, more = '', idText?: string): Buffer {
+  const { spans } = envelope;
   const edits: Edit[] = [];
   if (idText !== undefined && spans.id) edits.push({ ...spans.id, text: idText });
   if (!spans.params) {
@@ -46,29 +72,28 @@ export function modernBody({ body, message }: LegacyMessage, meta: string, more 
   const start = spans.params.start + 1;
   const span = spans['params._meta'];
   if (span) {
-    edits.push({ ...span, text: `{${[meta, ...ownMeta(body, message)].join(',')}}` });
+    edits.push({ ...span, text: `{${[meta, ...ownMeta(body, envelope)].join(',')}}` });
     if (more !== '') edits.push({ start, end: start, text: more });
   } else {
-    const comma = Object.keys(params ?? {}).length > 0 ? ',' : '';
+    const comma = isEmptyObject(body, spans.params.start) ? '' : ',';
     edits.push({ start, end: start, text: `${more}"_meta":{${meta}}${comma}` });
   }
   return splice(body, edits);
 }
 
 /** The client's own members of `_meta`. A legacy client may not set reserved ones. */
-function ownMeta(body: Buffer, { meta }: DecodedRequest): string[] {
+function ownMeta(body: Buffer, { meta }: Envelope): string[] {
   return meta.filter(({ reserved }) => !reserved).map(({ start, end }) => body.toString('utf8', start, end));
 }
 
-/** `params`: Mcp-Param headers. */
+/** `target`: see `LegacyMessage`. `more`: Mcp-Param headers. */
 export function modernHeadersFor(
-  { headers }: BackendCall,
-  { method, params }: DecodedRequest,
+  { method, headers }: BackendCall,
+  target: string | undefined,
   more: readonly string[],
 ): string[] {
-  const name = method === 'resources/read' ? params?.uri : params?.name;
   const sent = modernHeaders(method);
-  if (typeof name === 'string') sent.push('mcp-name', encodeHeaderValue(name));
+  if (target !== undefined) sent.push('mcp-name', encodeHeaderValue(target));
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [header = '', value = ''] = headers.slice(at, at + 2);
     if (!OWN_HEADERS.has(header)) sent.push(header, value);

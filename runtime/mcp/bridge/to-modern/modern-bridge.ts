@@ -11,7 +11,7 @@ import { BridgedCall, type BridgeParts } from './bridged-call.ts';
 import { callerMembers } from './caller-meta.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { ListenStream } from './listen-stream.ts';
-import { readLegacy } from './modern-body.ts';
+import { LegacyMessage } from './modern-body.ts';
 import { Questions, sessionIdOf } from './questions.ts';
 
 /** Session ids that exist in the gateway alone. Every replica accepts them. */
@@ -121,9 +121,9 @@ export class ModernBridge implements Bridge {
     if (backend.health.capabilities?.subscribe !== true)
       return later(() => answer(call, `"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`));
     const stream = session && this.#streams.get(session);
-    const uri = body && readLegacy(body).message.params?.uri;
+    const uri = body && new LegacyMessage(call, body).target;
     // Without a stream no event could reach the client. The next stream begins with these subscriptions.
-    if (!stream || typeof uri !== 'string') return later(() => answer(call, '"result":{}'));
+    if (!stream || uri === undefined) return later(() => answer(call, '"result":{}'));
     let isOver = false;
     const abort = () => {
       isOver = true;
@@ -143,11 +143,8 @@ export class ModernBridge implements Bridge {
   }
 
   #relay(call: BackendCall, body: Buffer): RunningCall {
-    const legacy = readLegacy(body);
-    const running = new BridgedCall(this.#parts, call, legacy);
-    const name = legacy.message.params?.name;
-    if (call.method !== 'tools/call' || typeof name !== 'string' || this.#parts.tools.has(name)) running.send();
-    else void this.#learnTools(call, name).then(() => running.send());
+    const running = new BridgedCall(this.#parts, call, body);
+    running.start((tool) => this.#learnTools(call, tool));
     return running;
   }
 
