@@ -35,7 +35,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
   readonly #bufferedBytes: BufferedBytes;
-  readonly #parkedCalls = new ParkedCalls(() => this.#sharing);
+  readonly parkedCalls = new ParkedCalls(() => this.#sharing);
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -232,7 +232,7 @@ export class Gateway {
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
       bufferedBytes: this.#bufferedBytes,
-      parkedCalls: this.#parkedCalls,
+      parkedCalls: this.parkedCalls,
       listChanged: (backend, method) => this.#notifier.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {
@@ -286,7 +286,7 @@ export class Gateway {
   #onEvent(event: ReplicaEvent): void {
     if (event.type === 'lists') this.#notifier.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);
-    if ('retry' in event) this.#parkedCalls.take(event);
+    if ('retry' in event) this.parkedCalls.take(event);
   }
 }
 

@@ -232,7 +232,7 @@ async function stop(
   const began = performance.now();
   const keepsIdle = Math.min(IDLE_WITHIN, drain / 4);
   // A written answer may still be in transit, so its connection is not idle yet.
-  while (connections.open && performance.now() < began + drain) {
+  while ((connections.open || gateway.parkedCalls.awaited > 0) && performance.now() < began + drain) {
     if (performance.now() >= began + keepsIdle) {
       // Also ends streams that began later on a connection that was still open.
       gateway.endStreams();
@@ -242,8 +242,8 @@ async function stop(
     // Reads input that has arrived meanwhile: a connection with a pending request is not idle.
     await turn();
   }
-  if (gateway.services.running.size > 0)
-    log.warn('calls were cut off at the end', { calls: gateway.services.running.size });
+  const calls = gateway.services.running.size + gateway.parkedCalls.awaited;
+  if (calls > 0) log.warn('calls were cut off at the end', { calls });
   server.closeAllConnections();
   await gateway.close();
   // A pending change of the configuration finds the gateway closed.

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import type { ServeOptions } from '../gateway/serve-gateway.ts';
 import { sendModern } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { serveLegacy, type RunTool } from '../bridges/serve-legacy.ts';
@@ -38,10 +39,11 @@ describeWithRedis('a call at a backend of older revisions that waits for input',
   afterAll(() => redis?.stop());
 
   /** Starts replicas in front of one backend. `call` calls a tool at one of them. */
-  async function start() {
+  async function start(options: ServeOptions = {}) {
     const backend = closing(await serveLegacy({ tools }));
     const shared = sharedIn({ addr: redis!.address });
-    const [here, there] = [await replicaOf(shared, { a: backend.url }), await replicaOf(shared, { a: backend.url })];
+    const replica = () => replicaOf(shared, { a: backend.url }, {}, options);
+    const [here, there] = [await replica(), await replica()];
     const call = (at: { url: string }, name: string, more: { _meta?: object } & Record<string, unknown> = {}) =>
       sendModern(at.url, 'tools/call', {
         name: `a_${name}`,
@@ -89,6 +91,16 @@ describeWithRedis('a call at a backend of older revisions that waits for input',
       status: 200,
       answer: { error: { code: -32603, data: { reason: 'reset' } } },
     });
+  });
+
+  it('keeps its replica from ending until the retry', async () => {
+    const { backend, here, there, call } = await start({ drain: 12_000 });
+    const { requestState } = (await call(here, 'ask')).answer.result ?? {};
+    const closed = here.close();
+    const retry = { requestState, inputResponses: { 'elicitation-1': accepted } };
+    expect((await call(there, 'ask', retry)).answer.result).toMatchObject(text(accepted));
+    await closed;
+    expect(backend.count('tools/call')).toBe(1);
   });
 
   it('fails as lost if its replica ended, and does not run again', async () => {

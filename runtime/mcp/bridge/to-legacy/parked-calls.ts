@@ -43,12 +43,18 @@ export class ParkedCalls {
   readonly #taken: TakenRetries;
   readonly #quota = new Quota({ total: MOST, perKey: MOST_OF_PRINCIPAL });
   readonly #calls = new Map<string, ParkedCall>();
+  #waiting = 0;
 
   constructor(sharing: () => Sharing = () => ALONE) {
     this.#sharing = sharing;
     const tell = (event: RetryEvent) => sharing().tell(event);
     this.#forwarded = new ForwardedRetries(tell);
     this.#taken = new TakenRetries(tell);
+  }
+
+  /** Number of calls that wait for a retry which may arrive at another replica. */
+  get awaited(): number {
+    return this.#sharing().stateSeal ? this.#waiting : 0;
   }
 
   seal(state: RequestState, binding: string): string {
@@ -63,6 +69,7 @@ export class ParkedCalls {
   /** @throws QuotaExceeded */
   add(call: ParkedCall, principal: string): ParkedPlace {
     const leave = this.#quota.take(principal);
+    this.#waiting += 1;
     const id = randomUUID();
     this.#calls.set(id, call);
     const forget = () => {
@@ -70,8 +77,9 @@ export class ParkedCalls {
     };
     return {
       id,
-      release() {
+      release: () => {
         leave();
+        this.#waiting -= 1;
         setTimeout(forget, KEPT).unref();
       },
     };
