@@ -19,6 +19,8 @@ import { sessionIdOf, type Questions } from './questions.ts';
 const MAX_ROUNDS = 10;
 /** Milliseconds before a call is sent again if the backend asks for nothing but its state. */
 const STATE_ONLY = 250;
+/** Milliseconds in which a server ends the stream of an answered request. Some never do. */
+const STREAM_END = 1_000;
 /** Methods whose result may require input. */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 /** The lists of the gateway keep the time to live, and take no other modern member. */
@@ -143,6 +145,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   }
 
   close(complete: boolean, isBroken?: boolean): void {
+    if (this.#isOver) clearTimeout(this.#timer);
     if (this.#isOver || this.#isAnswered) return;
     this.#end();
     this.#call.sink.close(complete, isBroken);
@@ -251,7 +254,8 @@ export class BridgedCall implements RunningCall, AnswerSink {
     const decoded = message?.hasReservedMeta === false ? message : decodeBackendMessage(text);
     sink.event({ id: undefined, retry: undefined, data: text, message: decoded });
     sink.close(true);
-    this.#running?.abort();
+    // An abort closes the connection, which most servers leave for the next call.
+    this.#timer = setTimeout(() => this.#running?.abort(), STREAM_END).unref();
   }
 
   #fail(reason: CallFailure['reason']): void {
