@@ -1,19 +1,17 @@
 import type { Backend } from '../backends/backend.ts';
+import { LOG_LEVELS } from '../log-levels.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { withinLimitsOfAll } from '../route/within-limits.ts';
 import { ensureBackendSession, notifyRequest, toldSoon } from '../sessions/open-backend-session.ts';
 import { levelField } from '../sessions/session-record.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 
-/** RFC 5424 §6.2.1, as MCP spells them. */
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-
 /** Sets the level at every backend with logging. Backend sessions that open later receive it then. @throws RequestError */
 export async function setLevel(request: LegacyRequest, answer: () => void): Promise<void> {
   const { session, services, message } = request;
   const level = message.params?.level;
-  if (typeof level !== 'string' || !LEVELS.includes(level))
-    throw invalidParams(`logging/setLevel needs params.level: ${LEVELS.join(', ')}`);
+  if (typeof level !== 'string' || !LOG_LEVELS.includes(level))
+    throw invalidParams(`logging/setLevel needs params.level: ${LOG_LEVELS.join(', ')}`);
   const logging = session.backendSessions.flatMap(({ backend: name }) => {
     const backend = services.backends.get(name);
     return backend?.health.capabilities?.logging ? [backend] : [];

@@ -9,7 +9,7 @@ import {
 import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { spliceText } from '#runtime/mcp/envelope/splice';
 import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
-import { isLogged } from './log-level.ts';
+import { isLogged } from '../../log-levels.ts';
 import { readModernMessage, type ModernMessage } from './modern-message.ts';
 import { toModernAnswer, type Asked, type ModernAnswer } from './to-modern-answer.ts';
 

@@ -1,12 +1,11 @@
 import type { CallerSession } from '#runtime/mcp/backends/backend';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { MODERN_REVISION } from '../../era.ts';
+import { isLogged } from '../../log-levels.ts';
 import { omit } from '../omit.ts';
 
 const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo';
 
-/** RFC 5424 §6.2.1, least severe first. */
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 /** Legacy servers send all messages until the client sets a level. */
 const UNSET = 'debug';
 
@@ -59,5 +58,5 @@ export function callerMembers(session: CallerSession | undefined, logs: boolean)
 
 /** Whether a log message of this level is for the client. */
 export function wantsLevel(session: CallerSession | undefined, level: unknown): boolean {
-  return LEVELS.indexOf(String(level)) >= LEVELS.indexOf(session?.logLevel ?? UNSET);
+  return isLogged(level, session?.logLevel ?? UNSET);
 }
