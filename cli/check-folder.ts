@@ -20,8 +20,8 @@ import { type ClusterFacts, GENERATED_SECRETS, keyText, type Manifest, type Reso
 import { contentHash } from '#operator/content-hash';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { findLeftOut, type PlaceIn } from './find-left-out.ts';
-import { placeIn } from './place-of-policy.ts';
+import { findLeftOut, type FindPosition } from './find-left-out.ts';
+import { placeIn } from './find-policy-position.ts';
 
 /** Placeholder for an identity that the first start creates. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
@@ -146,7 +146,7 @@ export async function checkFolderContent(
     : planAll(folderContent, context);
   const isTold = (file: string, said: string) =>
     folderContent.problems.some((one) => one.file === file && said.includes(`${one.path}: ${one.message}`));
-  const place: PlaceIn = (source, key, said) => placeIn(source, key, said, folderContent);
+  const place: FindPosition = (source, key, said) => placeIn(source, key, said, folderContent);
   const from = (fits: (condition: Condition) => boolean): Problem[] =>
     outcomes.flatMap((outcome) => {
       const { key } = outcome;

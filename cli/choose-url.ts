@@ -1,7 +1,7 @@
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findLocalStatus } from './find-local-status.ts';
-import { isCluster, kubectlFor, type PlaceOptions } from './management/target.ts';
+import { isCluster, kubectlFor, type ServerOptions } from './management/target.ts';
 import { chooseServer } from './status.ts';
 import { type ServerSummary, shownName } from './summarise-status.ts';
 
@@ -17,7 +17,7 @@ export function checkUrl(url: string): string {
 }
 
 /** @throws CliError when the endpoint has no URL yet, or one that only pods reach */
-export function urlOf(server: ServerSummary, options: PlaceOptions, { typed }: Context): string {
+export function urlOf(server: ServerSummary, options: ServerOptions, { typed }: Context): string {
   const { kind, name, endpoint } = server;
   const shown = kind === 'MCPServer' ? shownName(server) : `VirtualMCPServer "${name}"`;
   if (endpoint === null)
@@ -34,7 +34,7 @@ export function urlOf(server: ServerSummary, options: PlaceOptions, { typed }: C
   );
 }
 
-export interface EndpointOptions extends PlaceOptions {
+export interface EndpointOptions extends ServerOptions {
   /** Name of a VirtualMCPServer; default: the first one. */
   server?: string;
 }

@@ -3,7 +3,7 @@ import { contextOf, output, type Parts, type StateOptions, timeoutOption } from 
 import { CLIENTS } from '#management/clients/files/clients';
 import { connect, type ConnectOptions, listClients } from './connect/connect.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
-import { addPlace } from './management/target.ts';
+import { addServerOptions } from './management/target.ts';
 import type { TryOptions } from './try/try.ts';
 
 const DOCTOR_HELP = `
@@ -25,7 +25,7 @@ function addTry({ program, deps, stop, finish }: Parts): void {
     .option('--no-browser', 'only print the URL to log in at')
     .addOption(timeoutOption('how long the login may take', '5m'))
     .addOption(output('table', 'json'));
-  addPlace(command)
+  addServerOptions(command)
     .examples(
       'vmcp try',
       'vmcp try https://mcp.example.com/mcp --no-browser -o json',
@@ -58,7 +58,7 @@ function addConnect({ program, deps, finish }: Parts): void {
     )
     .addOption(serverOption())
     .addOption(output('table', 'json', 'name'));
-  addPlace(command)
+  addServerOptions(command)
     .examples(
       'vmcp connect',
       'vmcp connect cursor --write',
@@ -83,7 +83,7 @@ function addDoctor({ program, deps, finish }: Parts): void {
       'file with an access token, to check the endpoint as a logged-in user; - for standard input',
     )
     .addOption(output('table', 'json'));
-  addPlace(command)
+  addServerOptions(command)
     .addHelpText('after', DOCTOR_HELP)
     .examples('vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -')
     .action(async (url: string | undefined, options: StateOptions & DoctorOptions) => {

@@ -4,7 +4,7 @@ import { keyText, type ResourceKey } from '#operator/snapshot';
 
 export type FindSource = (key: string) => Source | undefined;
 
-export type PlaceIn = (source: Source, key: ResourceKey, message: string) => FilePosition;
+export type FindPosition = (source: Source, key: ResourceKey, message: string) => FilePosition;
 export type FilePosition = Pick<Problem, 'file' | 'line' | 'column'>;
 
 /** Falls back to the nearest written parent, then the resource. */
@@ -30,7 +30,7 @@ function blame(
   backend: string,
   server: ResourceKey,
   sourceOf: FindSource,
-  placeIn: PlaceIn,
+  placeIn: FindPosition,
 ): Blamed | undefined {
   const { namespace } = server;
   const [, kind, name = '', rest = ''] = /^(MCP[A-Za-z]+) "([^"]+)":? (.*)$/s.exec(message) ?? [];
@@ -59,7 +59,7 @@ const lineOf = ({ lineOf: find }: Source, field: string | undefined): number | u
 export function findLeftOut(
   outcomes: readonly Outcome[],
   sourceOf: FindSource,
-  placeIn: PlaceIn,
+  placeIn: FindPosition,
   told: readonly Problem[],
 ): readonly Problem[] {
   const known = new Set(told.map(({ path, message }) => `${path} ${message.replace(/^\w+: /, '')}`));

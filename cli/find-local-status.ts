@@ -1,12 +1,12 @@
 import { type LocalStatus, OtherVersion, readLocalStatus } from '#local/local-status-file';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { checkNamesCluster, isCluster, type PlaceOptions } from './management/target.ts';
+import { checkNamesCluster, isCluster, type ServerOptions } from './management/target.ts';
 import { nothingRuns, startAgain } from './nothing-runs.ts';
 import type { ShownStatus } from './summarise-status.ts';
 
 /** Prefers the cluster that the options name. @throws CliError without a running or readable source */
-export async function findLocalStatus(options: PlaceOptions, context: Context): Promise<ShownStatus> {
+export async function findLocalStatus(options: ServerOptions, context: Context): Promise<ShownStatus> {
   checkNamesCluster(options);
   if (isCluster(options)) {
     const { readClusterStatus } = await import('./management/read-cluster-status.ts');

@@ -23,7 +23,7 @@ import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { addGroups } from './groups/add-groups.ts';
-import { addPlace, type PlaceOptions } from './management/target.ts';
+import { addServerOptions, type ServerOptions } from './management/target.ts';
 import { printObject } from './print-object.ts';
 import { addPurge } from './purge/purge-command.ts';
 import { addRegistries } from './registries/add-registries.ts';
@@ -160,9 +160,9 @@ function addLooking({ program, deps, finish }: Parts): void {
     .description('show endpoints and backends: state, tools, authentication, reason')
     .argument('[server]', 'name of a VirtualMCPServer; default all')
     .addOption(output('table', 'json', 'yaml', 'name'));
-  addPlace(command)
+  addServerOptions(command)
     .examples('vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a')
-    .action(async (server: string | undefined, options: StateOptions & PlaceOptions & { output: RecordFormat }) =>
+    .action(async (server: string | undefined, options: StateOptions & ServerOptions & { output: RecordFormat }) =>
       finish(await status(server, options, contextOf(deps, options))),
     );
 }

@@ -4,7 +4,7 @@ import { buildOf } from './build-of.ts';
 import type { Context, RecordFormat } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findLocalStatus } from './find-local-status.ts';
-import { isCluster, type PlaceOptions } from './management/target.ts';
+import { isCluster, type ServerOptions } from './management/target.ts';
 import { startAgain } from './nothing-runs.ts';
 import { printObject } from './print-object.ts';
 import {
@@ -38,7 +38,7 @@ export function chooseServer(localStatus: Pick<LocalStatus, 'resources'>, name: 
 /** Programs get the fields of the chosen (default: first) endpoint, and all endpoints under `servers`. */
 export async function status(
   name: string | undefined,
-  options: PlaceOptions & { output: RecordFormat },
+  options: ServerOptions & { output: RecordFormat },
   context: Context,
 ): Promise<number> {
   const localStatus = await everythingOf(options, context);
@@ -61,7 +61,7 @@ export async function status(
 }
 
 /** Includes a cluster's MCPServers without an endpoint, because no other status lists them. */
-async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownStatus> {
+async function everythingOf(options: ServerOptions, context: Context): Promise<ShownStatus> {
   const localStatus = await findLocalStatus(options, context);
   if (!isCluster(options)) return localStatus;
   if (localStatus.resources.length > 0) return withUnoffered(localStatus);

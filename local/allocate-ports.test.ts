@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { allocatePorts, type Allocations, candidatePorts, portOfSlot, privatePortOfPlace } from '#local/allocate-ports';
+import { allocatePorts, type Allocations, candidatePorts, portOfSlot, privatePortOfSlot } from '#local/allocate-ports';
 
 const none: Allocations = { slots: {}, privatePlaces: {}, backendPlaces: {}, uids: {} };
 const portsOf = ({ slots, privatePlaces }: Allocations, name: string) => ({
   port: portOfSlot(slots[name]!),
-  privatePort: privatePortOfPlace(privatePlaces[name]!),
+  privatePort: privatePortOfSlot(privatePlaces[name]!),
 });
 const makeUid = () => 'made';
 const servers = (...names: string[]) => names.map((name) => ({ name }));

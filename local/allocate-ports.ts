@@ -45,12 +45,12 @@ export function portOfSlot(slot: number): number {
 }
 
 /** Returns the private port of an index: 24484, 24485, … */
-export function privatePortOfPlace(place: number): number {
+export function privatePortOfSlot(place: number): number {
   return FIRST_PRIVATE_PORT + place;
 }
 
 /** Returns the port of a backend that vmcp starts. */
-export function portOfPlace(place: number): number {
+export function backendPortOfSlot(place: number): number {
   return FIRST_BACKEND_PORT + place;
 }
 
@@ -153,12 +153,12 @@ export function allocatePorts(
   const privatePlaces = giveNumbers(
     listening,
     former.privatePlaces,
-    hidden(privatePortOfPlace, () => ''),
+    hidden(privatePortOfSlot, () => ''),
   );
   const backendPlaces = giveNumbers(
     backends,
     former.backendPlaces,
-    hidden(portOfPlace, (name) => name),
+    hidden(backendPortOfSlot, (name) => name),
   );
   return { slots, privatePlaces, backendPlaces, uids: giveUids(servers, former.uids, makeUid) };
 }
@@ -186,14 +186,14 @@ export function candidatePorts(
 ): number[] {
   const ours = [
     ...Object.values(given.slots).map(portOfSlot),
-    ...Object.values(given.privatePlaces).map(privatePortOfPlace),
-    ...Object.values(given.backendPlaces).map(portOfPlace),
+    ...Object.values(given.privatePlaces).map(privatePortOfSlot),
+    ...Object.values(given.backendPlaces).map(backendPortOfSlot),
   ];
   const claimed = [...servers, ...backends].flatMap(({ claims }) => claims ?? []);
   const numbers = (applicants: Applicant[]) => Array.from({ length: applicants.length + SPARE }, (_, number) => number);
   const others = [
-    ...numbers(servers).flatMap((number) => [portOfSlot(number), privatePortOfPlace(number)]),
-    ...numbers(backends).map(portOfPlace),
+    ...numbers(servers).flatMap((number) => [portOfSlot(number), privatePortOfSlot(number)]),
+    ...numbers(backends).map(backendPortOfSlot),
   ];
   if (starting) return [...new Set([...ours, ...others])];
   const running = new Set([...ours, ...claimed]);

@@ -18,7 +18,13 @@ import {
   type SecretFlaw,
   type Snapshot,
 } from '#operator/snapshot';
-import { type Allocations, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allocate-ports.ts';
+import {
+  type Allocations,
+  type Applicant,
+  backendPortOfSlot,
+  portOfSlot,
+  privatePortOfSlot,
+} from './allocate-ports.ts';
 import type { FolderContent } from './manifest-folder.ts';
 import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.ts';
 import { claimedPort, type PortConflicts } from './port-claims.ts';
@@ -92,7 +98,7 @@ function auditFlawsOf(manifests: readonly Manifest[], { appendFlaw }: Known): [s
   return manifests.filter(mayHaveRuntime).flatMap((manifest) => {
     const audit = valueAt(manifest.spec, ['audit']) ?? valueAt(manifest.spec, ['config', 'audit']);
     const { logFile } = AuditConfig.safeParse(audit).data ?? {};
-    return withPlace(runtimeNameOf(manifest), logFile && appendFlaw(logFile, manifest));
+    return namedEntry(runtimeNameOf(manifest), logFile && appendFlaw(logFile, manifest));
   });
 }
 
@@ -101,7 +107,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
   const { slots, privatePlaces, backendPlaces, uids } = allocations;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
     const place = privatePlaces[`${namespace}/${name}`] ?? slot;
-    return [name, { port: portOfSlot(slot), privatePort: privatePortOfPlace(place) }] as const;
+    return [name, { port: portOfSlot(slot), privatePort: privatePortOfSlot(place) }] as const;
   });
   return {
     mode: 'local',
@@ -109,7 +115,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
     loginDirectory: `${loginDirectory}/${namespace}`,
     ports: byName(ports),
     backendPorts: byName(
-      inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
+      inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, backendPortOfSlot(place)]),
     ),
     envFiles: byName(envFilesOf(manifests, known)),
     auditFlaws: byName(auditFlawsOf(manifests, known)),
@@ -120,7 +126,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
   };
 }
 
-const withPlace = (place: string, found: string | undefined): [string, string][] =>
+const namedEntry = (place: string, found: string | undefined): [string, string][] =>
   found === undefined ? [] : [[place, found]];
 
 export function buildSnapshot(folderContent: FolderContent, namespace: string, known: Known): Snapshot {
@@ -150,8 +156,8 @@ export function buildSnapshot(folderContent: FolderContent, namespace: string, k
     ...resourcesBy(ofKind),
     secrets: byName(secrets),
     flaws: byName([...binary, ...values.map(([place, value]) => [place, findSecretFlaws(value)] as const)]),
-    keyPairs: byName(values.flatMap(([place, value]) => withPlace(place, findKeyPair(value)))),
-    tlsFlaws: byName(values.flatMap(([place, value]) => withPlace(place, findTlsFlaw(value)))),
+    keyPairs: byName(values.flatMap(([place, value]) => namedEntry(place, findKeyPair(value)))),
+    tlsFlaws: byName(values.flatMap(([place, value]) => namedEntry(place, findTlsFlaw(value)))),
     configMaps: byName(
       inside(folderContent.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
     ),

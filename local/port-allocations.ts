@@ -6,9 +6,9 @@ import {
   type Allocations,
   candidatePorts,
   isComplete,
-  portOfPlace,
+  backendPortOfSlot,
   portOfSlot,
-  privatePortOfPlace,
+  privatePortOfSlot,
   type PortFacts,
   readAllocations,
   writeAllocations,
@@ -97,8 +97,8 @@ export class PortAllocations {
         given[place] === undefined ? '' : String(portOf(given[place]));
       const ports = [
         port(slots, runtime, portOfSlot),
-        port(privatePlaces, runtime, privatePortOfPlace),
-        manifest.kind === 'MCPServer' ? port(backendPlaces, `${namespace}/${name}`, portOfPlace) : '',
+        port(privatePlaces, runtime, privatePortOfSlot),
+        manifest.kind === 'MCPServer' ? port(backendPlaces, `${namespace}/${name}`, backendPortOfSlot) : '',
       ];
       return [keyText({ kind: manifest.kind, namespace, name }), ports.join(' ')] as const;
     });

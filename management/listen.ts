@@ -33,7 +33,7 @@ const OF_ONE_ADDRESS = CONNECTIONS / 2;
 const HEADERS_TIMEOUT = 10_000;
 const REQUEST_TIMEOUT = 30_000;
 const KEPT_ALIVE = 5000;
-/** `requireHostHeader` is off because Authority rejects a request without a Host header with a problem body. */
+/** `requireHostHeader` is off because Authenticator rejects a request without a Host header with a problem body. */
 const LIMITS = {
   headersTimeout: HEADERS_TIMEOUT,
   requestTimeout: REQUEST_TIMEOUT,

@@ -5,7 +5,7 @@ import { Problem, type ProblemCode } from './problem.ts';
 import type { Services } from './services.ts';
 
 /** Permission that an operation requires, in the terms of Kubernetes RBAC. */
-export interface Touch {
+export interface Permission {
   verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
   /** Plural name in vmcp's API group: `mcpservers`, `clients`, `skills`; a subresource as in roles: `pods/log`. */
   resource: string;
@@ -18,7 +18,7 @@ export interface Caller {
   /** User name for the audit log. */
   name: string;
   /** @throws Problem `forbidden` if the caller lacks the permission */
-  check(touch: Touch): Promise<void>;
+  check(permission: Permission): Promise<void>;
 }
 
 /** Unvalidated request. */
@@ -83,9 +83,9 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   takesTag?: true;
   /** Problems specific to this operation, in addition to EVERYWHERE. */
   problems: ProblemsOf;
-  touches: (input: Input<z.output<P>, z.output<Q>, z.output<B>>) => Touch[];
+  permissions: (input: Input<z.output<P>, z.output<Q>, z.output<B>>) => Permission[];
   /** A required permission that does not depend on the body, checked before a long body is read. */
-  first?: (params: z.output<P>) => Touch;
+  first?: (params: z.output<P>) => Permission;
   /** Type of the audit event of a mutating operation, e.g. `management_workload_deleted`. */
   audit?: `management_${string}`;
   run: (input: Input<z.output<P>, z.output<Q>, z.output<B>>, services: Services) => Promise<Answer<z.input<R>>>;
@@ -96,7 +96,7 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
  */
 export interface Operation extends Omit<
   Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>,
-  'run' | 'touches' | 'first'
+  'run' | 'permissions' | 'first'
 > {
   /** Checks the permission that does not depend on the body. @throws Problem */
   checkFirst(request: Pick<RawRequest, 'params' | 'caller'>): Promise<void>;
@@ -117,7 +117,7 @@ export type TypedOperation<
 export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
   definition: Definition<P, Q, B, R>,
 ): TypedOperation<P, Q, B, R> {
-  const { touches, first, run, ...described } = definition;
+  const { permissions, first, run, ...described } = definition;
   const admit = async (request: RawRequest) => {
     const input = {
       ...request,
@@ -126,7 +126,7 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
       query: read(definition.query, request.query, 'query'),
       body: read(definition.body, request.body, 'body'),
     };
-    for (const touch of touches(input)) await request.caller.check(touch);
+    for (const permission of permissions(input)) await request.caller.check(permission);
     return input;
   };
   return {

@@ -23,7 +23,7 @@ const operations = [
     result: Thing,
     problems: {},
     first: () => ({ verb: 'create', resource: 'things' }),
-    touches: () => [],
+    permissions: () => [],
     run: ({ body }) => Promise.resolve({ body }),
   }),
 ];
@@ -117,8 +117,8 @@ describe('readBody', () => {
   it('rejects long bodies while 64 MiB of all callers are being read, and accepts short ones', async () => {
     const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
       Promise.resolve({ name, in: () => ({ name, check: () => Promise.resolve() }) });
-    const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
-    const shared = await serveOperations(operations, { services: servicesWith({}), authority });
+    const authenticator = { admit: () => undefined, authenticate, namespaceOf: () => '' };
+    const shared = await serveOperations(operations, { services: servicesWith({}), authenticator });
     const held = ['ann', 'bob', 'cid', 'dan'].flatMap((name) =>
       Array.from({ length: 4 }, () => announce(4 * MEGABYTES, { url: shared.url, authorization: name })),
     );
@@ -141,8 +141,8 @@ describe('readBody', () => {
       name === 'eve' ? Promise.resolve() : Promise.reject(new Problem('forbidden', 'it may not'));
     const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
       Promise.resolve({ name, in: () => ({ name, check: check(name) }) });
-    const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
-    const shared = await serveOperations(operations, { services: servicesWith({}), authority });
+    const authenticator = { admit: () => undefined, authenticate, namespaceOf: () => '' };
+    const shared = await serveOperations(operations, { services: servicesWith({}), authenticator });
     const as = (authorization: string) => ({ url: shared.url, authorization });
     const held = Array.from({ length: 16 }, (_, at) => announce(4 * MEGABYTES, as(`stranger-${at}`)));
     try {

@@ -13,7 +13,7 @@ import { Problem } from './problem.ts';
 import { servicesWith } from './testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
 
-const base = { params: NoParams, query: NoQuery, body: NoBody, problems: {}, touches: () => [], summary: '' };
+const base = { params: NoParams, query: NoQuery, body: NoBody, problems: {}, permissions: () => [], summary: '' };
 const Thing = z.strictObject({ name: z.string(), size: z.int().optional() });
 const Name = z.strictObject({ name: z.string().max(20) });
 let ended = false;

@@ -18,7 +18,7 @@ export interface Principal {
 }
 
 /** Admits requests and authenticates callers. Implementations: local machine and cluster. */
-export interface Authority {
+export interface Authenticator {
   /** Rejects a request by its head. @throws Problem */
   admit(request: IncomingMessage): void;
   /** @throws Problem `unauthenticated` */
@@ -28,7 +28,7 @@ export interface Authority {
 }
 
 interface ServingOptions {
-  authority: Authority;
+  authenticator: Authenticator;
   /** Returns the services of a namespace; the empty string stands for operations without a namespace. */
   servicesOf: (namespace: string) => Services;
   /** Limits the requests of one address. */
@@ -103,13 +103,13 @@ export class Serving {
   /** @throws Problem `bad_request`, `foreign_host`, `too_many_requests` */
   admit(request: IncomingMessage): void {
     checkHead(request);
-    this.#options.authority.admit(request);
+    this.#options.authenticator.admit(request);
     this.#options.addresses.take(request.socket.remoteAddress ?? '');
   }
 
   /** @throws Problem `unauthenticated`, `too_many_requests` */
   async identify(request: IncomingMessage): Promise<Principal> {
-    const principal = await this.#options.authority.authenticate(request);
+    const principal = await this.#options.authenticator.authenticate(request);
     this.#options.callers.take(principal.name);
     return principal;
   }
@@ -136,7 +136,7 @@ export class Serving {
     progress.user = principal.name;
     if (operation.media !== undefined) releaseOnAbort(asked.gone, this.#streams.take(principal.name));
     const { namespace: wanted, ...query } = asked.query;
-    const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
+    const namespace = operation.namespaced === false ? '' : this.#options.authenticator.namespaceOf(wanted);
     progress.namespace = namespace;
     const ifMatch = asked.readTag();
     const { params } = asked;
@@ -155,8 +155,12 @@ export class Serving {
     );
     if (!answer.lines) return answer;
     const ask = async () => {
-      const { authority } = this.#options;
-      await operation.check({ ...raw, caller: (await authority.authenticate(request)).in(namespace), signal: gone });
+      const { authenticator } = this.#options;
+      await operation.check({
+        ...raw,
+        caller: (await authenticator.authenticate(request)).in(namespace),
+        signal: gone,
+      });
     };
     const every = this.#options.askEvery ?? ASK_EVERY;
     return { ...answer, lines: whileAllowed(answer.lines, { ask, every, refused }) };

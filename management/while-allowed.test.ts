@@ -25,7 +25,7 @@ const followLog = operation({
   result: Nothing,
   media: 'text/plain',
   problems: {},
-  touches: () => [{ verb: 'get', group: '', resource: 'pods/log' }],
+  permissions: () => [{ verb: 'get', group: '', resource: 'pods/log' }],
   run({ signal }) {
     signal.addEventListener('abort', () => source.destroy(new Error('it was told to end')), { once: true });
     return Promise.resolve({ body: undefined, lines: source.setEncoding('utf8') as AsyncIterable<string> });
@@ -39,7 +39,7 @@ beforeEach(async () => {
   served = await serveOperations([followLog], {
     services: servicesWith({}),
     askEvery: 20,
-    authority: {
+    authenticator: {
       admit: () => undefined,
       authenticate() {
         if (!known) return Promise.reject(new Problem('unauthenticated', 'it has ended'));

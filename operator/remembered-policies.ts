@@ -21,7 +21,7 @@ export class RememberedPolicies implements PolicyReadings {
   }
 
   verdictOf(texts: PolicyTexts): PolicyVerdict {
-    const place = placeOf(texts);
+    const place = digestOf(texts);
     const verdict = this.#verdicts.get(place);
     if (verdict) return verdict;
     this.#noted.set(place, texts);
@@ -48,6 +48,6 @@ export class RememberedPolicies implements PolicyReadings {
   }
 }
 
-function placeOf(texts: PolicyTexts): string {
+function digestOf(texts: PolicyTexts): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('base64');
 }

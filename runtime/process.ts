@@ -140,7 +140,7 @@ async function takeOver(
   { followed, log }: RuntimeOptions,
   { server, gateway, observer }: Pick<Parts, 'server' | 'gateway' | 'observer'>,
 ) {
-  checkSamePlace(next, followed.current.config);
+  checkSameListener(next, followed.current.config);
   const certificate = readCertificate(next.listen, followed.files);
   const prepared = await observer.prepare(next);
   try {
@@ -260,9 +260,9 @@ function pause(milliseconds: number): Promise<void> {
 }
 
 /** Refuses changed listen settings: they require a restart of the process. */
-function checkSamePlace(next: RunConfig, before: RunConfig): void {
-  const placeOf = ({ listen }: RunConfig) => JSON.stringify({ ...listen, tls: listen.tls !== undefined });
-  if (placeOf(next) === placeOf(before)) return;
+function checkSameListener(next: RunConfig, before: RunConfig): void {
+  const listenerOf = ({ listen }: RunConfig) => JSON.stringify({ ...listen, tls: listen.tls !== undefined });
+  if (listenerOf(next) === listenerOf(before)) return;
   const what = 'a running process keeps its ports, and whether they have TLS';
   throw new ConfigError(`listen has changed: ${what}; start it again to take this over`);
 }

@@ -11,7 +11,7 @@ import { inProcessApi } from './in-process-api.ts';
 import type { ManagementApi } from './management-api.ts';
 import { Refusal } from './refusal.ts';
 
-const base = { query: NoQuery, body: NoBody, problems: {}, summary: '', touches: () => [] };
+const base = { query: NoQuery, body: NoBody, problems: {}, summary: '', permissions: () => [] };
 const Name = z.strictObject({ name: z.string() });
 
 const getThing = operation({

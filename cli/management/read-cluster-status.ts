@@ -8,7 +8,7 @@ import type { ShownStatus } from '../summarise-status.ts';
 import { connectCluster, explainFailure } from './connect-cluster.ts';
 import { findApiGroup } from './find-api-group.ts';
 import { listManifests } from './list-manifests.ts';
-import type { PlaceOptions } from './target.ts';
+import type { ServerOptions } from './target.ts';
 
 /** Stands for a missing or unreadable operator status. */
 const unseen = ({ metadata: { namespace, creationTimestamp } }: Manifest): Status => ({
@@ -33,7 +33,7 @@ function shownOf(manifests: Manifest[]): ShownStatus['resources'] {
 }
 
 /** Uses the rights of the kubeconfig. @throws CliError: no answer, no right to read, or no vmcp */
-export async function readClusterStatus(options: PlaceOptions): Promise<ShownStatus> {
+export async function readClusterStatus(options: ServerOptions): Promise<ShownStatus> {
   const connection = connectCluster(options);
   const api = new KubeApi(connection);
   const namespace = options.namespace ?? api.namespace ?? 'default';

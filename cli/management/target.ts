@@ -16,7 +16,7 @@ export interface TargetOptions {
   withoutFolder?: boolean;
 }
 
-export type PlaceOptions = Pick<TargetOptions, 'kubeconfig' | 'context' | 'namespace' | 'apiGroup'>;
+export type ServerOptions = Pick<TargetOptions, 'kubeconfig' | 'context' | 'namespace' | 'apiGroup'>;
 
 /** `vmcp run` creates this folder by default if no server runs. */
 export const USUAL_FOLDER = './vmcp';
@@ -30,7 +30,7 @@ export function addTarget<C extends Command>(command: C): C {
   return addCluster(command, 'namespace; default that of the context, on one machine "default"');
 }
 
-export function addPlace<C extends Command>(command: C): C {
+export function addServerOptions<C extends Command>(command: C): C {
   return addCluster(command.addOption(stateOption()), 'namespace; default that of the context, on one machine all');
 }
 
@@ -56,7 +56,7 @@ export const isCluster = ({ context, kubeconfig }: Pick<TargetOptions, 'context'
   context !== undefined || kubeconfig !== undefined;
 
 /** @throws CliError */
-export function checkNamesCluster(options: PlaceOptions): void {
+export function checkNamesCluster(options: ServerOptions): void {
   if (options.apiGroup === undefined || isCluster(options)) return;
   throw new CliError(EXIT_CODES.input, '--api-group is for a cluster: name it with --context or --kubeconfig as well');
 }

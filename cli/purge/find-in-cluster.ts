@@ -11,7 +11,13 @@ import { findApiGroup } from '../management/find-api-group.ts';
 import { kubectlFor, type TargetOptions } from '../management/target.ts';
 import { type Installation, listManifests } from '../management/list-manifests.ts';
 import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
-import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenKeys, writtenPlaces } from './written-places.ts';
+import {
+  authConfigNameOf,
+  placesOfNeighbour,
+  secretFile,
+  type WrittenKeys,
+  findWrittenKeys,
+} from './find-written-keys.ts';
 
 async function read(
   { api, apiGroup }: Installation,
@@ -31,7 +37,7 @@ async function placesOf(place: Installation, manifest: Manifest): Promise<Writte
   const name = authConfigNameOf(manifest);
   const config =
     name === undefined ? undefined : await read(place, 'MCPExternalAuthConfig', manifest.metadata.namespace, name);
-  return writtenPlaces(manifest, config);
+  return findWrittenKeys(manifest, config);
 }
 
 /** Running pods would write deleted keys again. */

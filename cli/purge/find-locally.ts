@@ -11,7 +11,13 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { type Amount, isServer, type ServerKey, shownServer, type Stored } from './stored.ts';
-import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenKeys, writtenPlaces } from './written-places.ts';
+import {
+  authConfigNameOf,
+  placesOfNeighbour,
+  secretFile,
+  type WrittenKeys,
+  findWrittenKeys,
+} from './find-written-keys.ts';
 
 /** Reads the running, the last or the named folder; a missing one is empty. */
 function readFolder(folder: string | undefined): FolderContent {
@@ -91,7 +97,7 @@ export async function findLocally(key: ServerKey, options: TargetOptions, contex
   const folderContent = readFolder(folder);
   const text = keyText(key);
   const manifest = folderContent.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === text);
-  const written = manifest ? writtenPlaces(manifest, authConfigOf(manifest, folderContent)) : [];
+  const written = manifest ? findWrittenKeys(manifest, authConfigOf(manifest, folderContent)) : [];
   const isRunning = lock !== undefined && manifest !== undefined;
   const neighbours = folderContent.manifests
     .filter((one) => isServer(one) && one !== manifest)

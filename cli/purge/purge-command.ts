@@ -3,7 +3,7 @@ import { contextOf, output, type Parts, timeoutOption } from '../command-parts.t
 import { yesOption } from '../confirm.ts';
 import { addTarget } from '../management/target.ts';
 import type { PurgeOptions } from './purge.ts';
-import { CONTENTS } from './written-places.ts';
+import { CONTENTS } from './find-written-keys.ts';
 
 const HELP = `
 Logins, sessions, upstream tokens and registered clients outlive the server that stored them, and end by themselves (docs/operate/storage-schema.md).

@@ -7,10 +7,10 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { isCluster, type TargetOptions } from '../management/target.ts';
 import { readGiven } from '../read-given.ts';
 import { type Listing, printRecords, tableOf } from '../print-records.ts';
-import { checkOptions, choosePlaces, hostOf, type ChosenKeys, type RedisOptions } from './chosen-places.ts';
+import { checkOptions, chooseKeys, hostOf, type ChosenKeys, type RedisOptions } from './choose-keys.ts';
 import { kindOfKey } from './own-keys.ts';
 import { type Amount, type Neighbour, readServer, type ServerKey, shownServer, type Stored } from './stored.ts';
-import { placeText } from './written-places.ts';
+import { placeText } from './find-written-keys.ts';
 
 export interface PurgeOptions extends TargetOptions, RedisOptions {
   force: boolean;
@@ -164,7 +164,7 @@ async function purgeStored(
   const { written, readSecret } = stored;
   const given = await readFiles(options, context);
   const readFile = (path: string): string => given.get(path) ?? '';
-  const places = choosePlaces(options, { written, prefix, readSecret, readFile });
+  const places = chooseKeys(options, { written, prefix, readSecret, readFile });
   check(key, stored, places, options);
   const opened: OpenKeys[] = [];
   const progress = { deleted: 0, signal: AbortSignal.any([stop, AbortSignal.timeout(options.timeout)]) };

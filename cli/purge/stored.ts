@@ -2,7 +2,7 @@ import { type ResourceKey, runtimeName } from '#operator/snapshot';
 import { ResourceName } from '#crds/parts/object-meta';
 import { DnsLabel } from '#crds/parts/primitives';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import type { WrittenKeys } from './written-places.ts';
+import type { WrittenKeys } from './find-written-keys.ts';
 
 /** These kinds have a runtime that stores data. */
 export const SERVER_KINDS = ['VirtualMCPServer', 'MCPServer'] as const;

@@ -19,7 +19,7 @@ A skill is a folder with a SKILL.md that tells a client how to do something. It 
 or an OCI registry (ghcr.io/owner/skill:tag), with all that it needs, and is checked before anything is written. It is put where registered
 clients read skills (vmcp client register), for all that the user does or, with --project, for one project.`;
 
-interface PlaceOptions {
+interface LocationOptions {
   project?: string;
   scope?: SkillScope;
 }
@@ -27,7 +27,7 @@ interface PlaceOptions {
 const projectOption = (): Option => new Option('--project <folder>', 'the skills of this project');
 const scopeOption = (): Option => new Option('--scope <scope>', 'for whom').choices(['user', 'project']);
 
-function placeOf({ project, scope }: PlaceOptions) {
+function locationOf({ project, scope }: LocationOptions) {
   return { ...(scope && { scope }), ...(project !== undefined && { project_root: resolve(project) }) };
 }
 
@@ -41,12 +41,12 @@ function addList(parts: Parts): void {
     .option('--client <client>', 'only those that this client reads')
     .option('-g, --group <group>', 'only those of this group')
     .examples('vmcp skill list', 'vmcp skill list --project . -o json');
-  type Options = PlaceOptions & ListOptions & { client?: string; group?: string };
+  type Options = LocationOptions & ListOptions & { client?: string; group?: string };
   withoutFolder<Options>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listSkills } = await import('#management/operations/skills');
     const { client, group: of } = options;
     const query = {
-      ...placeOf(options),
+      ...locationOf(options),
       ...(client !== undefined && { client }),
       ...(of !== undefined && { group: of }),
     };
@@ -64,10 +64,10 @@ function addInfo(parts: Parts): void {
     .addOption(projectOption())
     .addOption(output('yaml', 'json'))
     .examples('vmcp skill info code-review');
-  type Options = PlaceOptions & { output: 'yaml' | 'json' };
+  type Options = LocationOptions & { output: 'yaml' | 'json' };
   withoutFolder<Options>(parts, command, async ([name = ''], { api, options, context }) => {
     const { getSkill } = await import('#management/operations/skills');
-    const { body } = await api.call(getSkill, { params: { name }, query: placeOf(options) });
+    const { body } = await api.call(getSkill, { params: { name }, query: locationOf(options) });
     context.out.write(printObject(body.installed_skill, options.output));
   });
 }
@@ -115,11 +115,11 @@ function addRemove(parts: Parts): void {
     .option('--force', 'also where another skill needs it, or it has been changed by hand', false)
     .addOption(yesOption())
     .examples('vmcp skill rm code-review', 'vmcp skill rm code-review --project . --yes');
-  type Options = PlaceOptions & { force: boolean; yes: boolean };
+  type Options = LocationOptions & { force: boolean; yes: boolean };
   withoutFolder<Options>(parts, command, async (names, { api, options, context }) => {
     const { uninstallSkill } = await import('#management/operations/skills');
     await confirm(`uninstall ${names.join(', ')}`, options, context);
-    const query = { ...placeOf(options), force: options.force ? ('true' as const) : ('false' as const) };
+    const query = { ...locationOf(options), force: options.force ? ('true' as const) : ('false' as const) };
     await changeEach(names, async (name) => {
       await api.call(uninstallSkill, { params: { name }, query });
       context.err.write(`${name} is uninstalled\n`);

@@ -18,7 +18,7 @@ import { Telemetry } from '../parts/telemetry.ts';
 import { resource } from './resource.ts';
 
 /** Accepted at two paths: under spec, and under config. */
-const atTwoPlaces = {
+const atTwoPaths = {
   audit: AuditConfig.optional().describe('Audit events.'),
   telemetry: Telemetry.optional().describe('Traces and metrics.'),
   sessionStorage: SessionStorage.optional().describe('Where sessions are kept.'),
@@ -28,7 +28,7 @@ const Config = z.strictObject({
   groupRef: nameOf('MCPGroup').describe('Name of the MCPGroup whose backends are aggregated.'),
   aggregation: AggregationConfig.optional().describe('How the lists of all backends become one.'),
   operational: OperationalConfig.optional().describe('Deadlines, health and load of the backends.'),
-  ...atTwoPlaces,
+  ...atTwoPaths,
 });
 
 const pods = {
@@ -70,7 +70,7 @@ const Fields = z.strictObject({
   incomingAuth: IncomingAuth.describe('Boundary 1: from the client to the endpoint.'),
   outgoingAuth: OutgoingAuth.prefault({}).describe('Boundary 2: from the endpoint to each backend.'),
   authServerConfig: AuthServerConfig.optional().describe('The embedded authorization server.'),
-  ...atTwoPlaces,
+  ...atTwoPaths,
   limits: LimitsConfig.optional().describe('Bounds.'),
   rateLimiting: RateLimitingConfig.optional().describe('How many requests are let through.'),
   passthroughHeaders: z

@@ -13,14 +13,14 @@ const CHAIN = [
 const refused = ({ status, body }: Came, error: string) =>
   expect({ status, error: body.error }).toEqual({ status: 400, error });
 
-describeOnEachStorage('codes and refresh tokens', (place) => {
+describeOnEachStorage('codes and refresh tokens', (fixture) => {
   let setup: Arrangement;
   let client: OAuthClient;
   let people = 0;
   const someone = () => ({ user: `user-${++people}` });
 
   beforeAll(async () => {
-    setup = await arrange({ providers: CHAIN, storage: place().fresh() });
+    setup = await arrange({ providers: CHAIN, storage: fixture().fresh() });
     client = await setup.client();
   });
   afterAll(() => setup.close());

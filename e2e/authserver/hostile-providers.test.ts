@@ -4,12 +4,12 @@ import { toolNames } from './call-tool.ts';
 import { claimsOf } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
 
-describeOnEachStorage('a user whose name contains half a character', (place) => {
+describeOnEachStorage('a user whose name contains half a character', (fixture) => {
   let setup: Arrangement;
   beforeAll(async () => {
     const claims = { name: 'A\ud800', email: 'a\udfff@example.com', nick: 'x\ud800' };
     const options = { oidc: true, refresh: 'rotates', claims, slimIdToken: true } as const;
-    setup = await arrange({ providers: [{ name: 'okta', kind: 'odd', options }], storage: place().fresh() });
+    setup = await arrange({ providers: [{ name: 'okta', kind: 'odd', options }], storage: fixture().fresh() });
   });
   afterAll(() => setup.close());
 

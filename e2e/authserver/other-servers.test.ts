@@ -8,10 +8,10 @@ const ITSELF = { namespace: 'e2e', name: 'gateway', uid: 'e2e' };
 
 describeOnEachStorage(
   'the stored data of a server',
-  (place) => {
+  (fixture) => {
     let setup: Arrangement;
     beforeAll(async () => {
-      setup = await arrange({ config: { server: ITSELF }, storage: place().fresh() });
+      setup = await arrange({ config: { server: ITSELF }, storage: fixture().fresh() });
     });
     afterAll(() => setup.close());
 

@@ -20,7 +20,7 @@ async function together<A, B>(times: number, one: () => Promise<A>, other: () =>
   return Promise.all([late(one, times % 2 === 0 ? 0 : times), late(other, times % 2 === 0 ? times : 0)]);
 }
 
-describeOnEachStorage('a pair or group of parallel requests', (place) => {
+describeOnEachStorage('a pair or group of parallel requests', (fixture) => {
   let setup: Arrangement;
   let client: OAuthClient;
   let clock: WallClock;
@@ -36,7 +36,7 @@ describeOnEachStorage('a pair or group of parallel requests', (place) => {
       { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } },
       { name: 'github', kind: 'odd', options: { refresh: 'rotates', expiresIn: 1, before } },
     ] as const;
-    setup = await arrange({ providers, storage: place().fresh() });
+    setup = await arrange({ providers, storage: fixture().fresh() });
     client = await setup.client();
   });
   afterAll(async () => {

@@ -124,10 +124,10 @@ describe('the URL of a client metadata document', () => {
   });
 });
 
-describeOnEachStorage('a flood of registrations', (place) => {
+describeOnEachStorage('a flood of registrations', (fixture) => {
   it('gets 429, and removes no client', async () => {
     const setup = await arrange({
-      storage: place().fresh(),
+      storage: fixture().fresh(),
       authServer: { limits: { registrations_per_minute: 5, clients: 100 } },
     });
     try {
@@ -160,7 +160,7 @@ describeOnEachStorage('a flood of registrations', (place) => {
 
   it('gets 503 at the limit of clients, and existing clients continue', async () => {
     const setup = await arrange({
-      storage: place().fresh(),
+      storage: fixture().fresh(),
       authServer: { limits: { registrations_per_minute: 1_000, clients: 3 } },
     });
     try {

@@ -29,9 +29,9 @@ async function two(options: ArrangementOptions) {
 
 describeOnEachStorage(
   'two replicas',
-  (place) => {
+  (fixture) => {
     it('let a login begin at one and continue at the other, and accept each other’s tokens', async () => {
-      const { setup, other, client, there } = await two({ storage: place().fresh() });
+      const { setup, other, client, there } = await two({ storage: fixture().fresh() });
       const done = await client.code({ user: 'alice' });
       const tokens = tokensOf(await there.redeem(done));
       expect(accountAt(setup.providers.okta!, await whoIs(other.url, tokens.access_token, 'okta'))).toBe('alice');
@@ -40,7 +40,7 @@ describeOnEachStorage(
     });
 
     it('have at most one winner of ten parallel redemptions of a code', async () => {
-      const { client, there } = await two({ storage: place().fresh() });
+      const { client, there } = await two({ storage: fixture().fresh() });
       const done = await client.code({ user: 'alice' });
       const answers = await Promise.all(Array.from({ length: 10 }, (_, nr) => [client, there][nr % 2]!.redeem(done)));
       expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -50,7 +50,7 @@ describeOnEachStorage(
     });
 
     it('give ten copies of a consent form and a callback one answer, and store no readable code', async () => {
-      const { setup, other, client } = await two({ storage: place().fresh() });
+      const { setup, other, client } = await two({ storage: fixture().fresh() });
       const robot = new Robot();
       const at = (url: URL, nr: number) => new URL(url.pathname + url.search, [setup.origin, other.origin][nr % 2]);
       const ten = <T>(send: (nr: number) => Promise<T>) => Promise.all(Array.from({ length: 10 }, (_, nr) => send(nr)));
@@ -67,14 +67,14 @@ describeOnEachStorage(
       const codes = new Set(backs.map((back) => back.next?.searchParams.get('code')));
       expect(codes).toEqual(new Set([expect.any(String)]));
       expect(setup.providers.okta?.odd?.of('/token')).toHaveLength(1);
-      const dump = (await place().dump()) ?? '';
+      const dump = (await fixture().dump()) ?? '';
       for (const code of codes) expect(dump).not.toContain(code?.split('.')[1] ?? '.');
       const stolen = await new Robot().open(at(next!, 1));
       expect([stolen.status, stolen.next]).toEqual([400, undefined]);
     });
 
     it('give twenty parallel refreshes one successor', async () => {
-      const { client, there } = await two({ storage: place().fresh() });
+      const { client, there } = await two({ storage: fixture().fresh() });
       const { refresh_token: token } = await client.login({ user: 'alice' });
       const answers = await Promise.all(Array.from({ length: 20 }, (_, nr) => [client, there][nr % 2]!.refresh(token)));
       expect(new Set(answers.map((came) => tokensOf(came).refresh_token)).size).toBe(1);
@@ -82,7 +82,7 @@ describeOnEachStorage(
 
     it('renew an upstream token once for sixty parallel calls at its end', async () => {
       const clock = setWallClock();
-      const { setup, other, client } = await two({ storage: place().fresh(), providers: [SHORT] });
+      const { setup, other, client } = await two({ storage: fixture().fresh(), providers: [SHORT] });
       const { access_token: token } = await client.login({ user: 'alice' });
       const refreshes = () =>
         setup.providers.okta!.odd!.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token');
@@ -98,7 +98,7 @@ describeOnEachStorage(
 
     it('refuse tokens within 5 seconds after a revocation or a sign-out everywhere at the other', async () => {
       const clock = setWallClock();
-      const { setup, other, client } = await two({ storage: place().fresh() });
+      const { setup, other, client } = await two({ storage: fixture().fresh() });
       const robot = new Robot();
       const [one, everywhere] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' }, { robot })];
       const all = [one.access_token, everywhere.access_token];
@@ -112,7 +112,7 @@ describeOnEachStorage(
 
     it('apply a new key and secret in turn, within 120 seconds, without refusing a token', async () => {
       const clock = setWallClock();
-      const { setup, other, client, there } = await two({ storage: place().fresh() });
+      const { setup, other, client, there } = await two({ storage: fixture().fresh() });
       await writeKeys(setup.folder, 2);
       const reconfigure = (gateway: typeof other, serials: readonly number[]) =>
         gateway.reconfigure({

@@ -56,9 +56,9 @@ async function statusOf({ gateway }: Arrangement): Promise<ServerStatus> {
 
 describeOnEachStorage(
   'a restart with a storage',
-  (place) => {
+  (fixture) => {
     it('logs no user out: access token, refresh, upstream tokens, browser login and consent stay valid', async () => {
-      const setup = await start({ storage: place().fresh() });
+      const setup = await start({ storage: fixture().fresh() });
       const [client, robot] = [await setup.client(), new Robot()];
       const tokens = await client.login({ user: 'alice' }, { robot });
       await setup.restart();
@@ -71,7 +71,7 @@ describeOnEachStorage(
     });
 
     it('continues a login from its current step, and from its code', async () => {
-      const setup = await start({ storage: place().fresh() });
+      const setup = await start({ storage: fixture().fresh() });
       const [client, robot] = [await setup.client(), new Robot()];
       const begun = client.begin();
       const at = ({ url }: { url: URL }) => url.host === setup.providers.github?.host;
@@ -86,7 +86,7 @@ describeOnEachStorage(
 
     it('loses no login to new keys and secrets, added at run time and then used alone', async () => {
       const clock = setWallClock();
-      const setup = await start({ storage: place().fresh() });
+      const setup = await start({ storage: fixture().fresh() });
       const client = await setup.client();
       const { refresh_token: first, access_token: token } = await client.login({ user: 'alice' });
       const before = await statusOf(setup);
@@ -111,7 +111,7 @@ describeOnEachStorage(
     });
 
     it('becomes unnecessary after new content of the key files, which applies at run time', async () => {
-      const setup = await start({ storage: place().fresh() });
+      const setup = await start({ storage: fixture().fresh() });
       const before = await statusOf(setup);
       await writeKeys(setup.folder, 1);
       for (let tries = 0; tries < 100 && (await statusOf(setup)).secrets.making === before.secrets.making; tries++) {
@@ -125,7 +125,7 @@ describeOnEachStorage(
     });
 
     it('refuses all tokens without persistent keys, with errors after which clients log in again', async () => {
-      const setup = await start({ storage: place().fresh(), keys: 'ephemeral' });
+      const setup = await start({ storage: fixture().fresh(), keys: 'ephemeral' });
       const client = await setup.client();
       const tokens = await client.login({ user: 'alice' });
       await setup.restart();

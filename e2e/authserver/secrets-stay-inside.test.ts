@@ -8,7 +8,7 @@ import { callWhoami } from './call-tool.ts';
 import { findSecrets } from './find-secrets.ts';
 import { postForm, tokensOf, type Came, type OAuthClient } from './oauth-client.ts';
 import type { ProviderSpec } from './providers.ts';
-import { describeOnEachStorage, type StoragePlace } from './storages.ts';
+import { describeOnEachStorage, type StorageFixture } from './storages.ts';
 import { setWallClock, type WallClock } from './wall-clock.ts';
 
 const CHAIN: readonly ProviderSpec[] = [
@@ -181,10 +181,10 @@ async function keep(run: Run, setup: Arrangement): Promise<void> {
   run.use('secret of the introspection client', INTROSPECTION_SECRET);
 }
 
-async function start(place: StoragePlace): Promise<Arrangement> {
+async function start(fixture: StorageFixture): Promise<Arrangement> {
   const setup = await arrange({
     providers: CHAIN,
-    storage: place.fresh(),
+    storage: fixture.fresh(),
     files: { 'status-token': STATUS_TOKEN, introspection: INTROSPECTION_SECRET },
     authServer: { introspection_clients: [{ client_id: 'asker', client_secret_file: 'introspection' }] },
     config: {
@@ -196,10 +196,10 @@ async function start(place: StoragePlace): Promise<Arrangement> {
   return setup;
 }
 
-describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) => {
+describeOnEachStorage('the tokens, codes and secrets of a whole run', (fixture) => {
   it('appear in no output: log, audit, metrics, status, error answers, storage', async () => {
     const [run, clock] = [new Run(), setWallClock()];
-    const setup = await start(place());
+    const setup = await start(fixture());
     try {
       await doEverything(run, setup, clock);
       await keep(run, setup);
@@ -211,7 +211,7 @@ describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) =>
         metrics: (await send(`${at}/metrics`, 'GET', {})).text,
         status: status.text,
         'error answers': run.answers.join('\n'),
-        storage: (await place().dump()) ?? '',
+        storage: (await fixture().dump()) ?? '',
       };
       expect(outputs['log and audit']).toContain('"type":"auth_token_revoked"');
       expect(outputs['log and audit']).toContain('"type":"upstream_token_refreshed"');

@@ -100,9 +100,9 @@ const connections = ({ origin }: Pick<Arrangement, 'origin'>, robot: Robot, pers
 
 describeOnEachStorage(
   'a login at a remote server by the connections page',
-  (place) => {
+  (fixture) => {
     it('succeeds for an administrator, serves every caller at every replica, and renews once for all', async () => {
-      const setup = await Setup.open(place().fresh());
+      const setup = await Setup.open(fixture().fresh());
       const { arrangement, other, remote, issuer } = setup;
       const missing = await eventually(
         () => setup.statusOf(other),
@@ -122,11 +122,11 @@ describeOnEachStorage(
       for (const caller of await Promise.all(urls.map((url) => whoIs(url, token, 'remote'))))
         expect(caller).toMatchObject({ subject: 'alice' });
       expect(issuer.counts.get('token')).toBe(asked + 1);
-      expect(await place().dump()).not.toContain(remote.tokens.at(-1));
+      expect(await fixture().dump()).not.toContain(remote.tokens.at(-1));
     });
 
     it('ends after an administrator confirms, and then serves no caller', async () => {
-      const setup = await Setup.open(place().fresh());
+      const setup = await Setup.open(fixture().fresh());
       const robot = new Robot();
       const done = await setup.logIn(robot);
       await setup.ready();
@@ -159,7 +159,7 @@ describeOnEachStorage(
     });
 
     it('appears to administrators only, and refuses other users', async () => {
-      const setup = await Setup.open(place().fresh());
+      const setup = await Setup.open(fixture().fresh());
       const { arrangement } = setup;
       const robot = new Robot();
       const page = await connections(arrangement, robot, BOB);
@@ -187,7 +187,7 @@ describeOnEachStorage(
     });
 
     it('returns once to the browser that began it, and to no other', async () => {
-      const setup = await Setup.open(place().fresh());
+      const setup = await Setup.open(fixture().fresh());
       const robot = new Robot();
       const isBack = (at: URL) => at.pathname === '/connections/callback/remote';
       const page = await connections(setup.arrangement, robot, ALICE);

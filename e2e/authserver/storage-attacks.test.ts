@@ -14,12 +14,12 @@ const CHAIN: readonly ProviderSpec[] = [
 
 describeOnEachStorage(
   'a storage that an attacker reads, or that fails,',
-  (place) => {
+  (fixture) => {
     let storage: StorageDocument;
     let setup: Arrangement;
     let client: OAuthClient;
     beforeAll(async () => {
-      storage = place().fresh('2s');
+      storage = fixture().fresh('2s');
       setup = await arrange({ providers: CHAIN, storage });
       client = await setup.client();
     });
@@ -30,14 +30,14 @@ describeOnEachStorage(
 
     it('holds no usable upstream token: none is readable, and a row moved to another user does not open', async () => {
       const [alice, bob] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' })];
-      const held = (await place().dump()) ?? '';
+      const held = (await fixture().dump()) ?? '';
       const subs = [alice, bob].map(({ access_token: token }) => String(claimsOf(token).sub)) as [string, string];
       expect(held).toContain(subs[0]);
       for (const provider of Object.values(setup.providers)) {
         for (const [token] of provider.odd!.issued()) expect(held).not.toContain(token);
       }
       expect(held).not.toContain(alice.refresh_token.split('.')[1]);
-      await place().swapLinks(storage, subs, 'github');
+      await fixture().swapLinks(storage, subs, 'github');
       // The end of the process clears its memory of them.
       await setup.restart();
       for (const { access_token: token } of [alice, bob]) {
@@ -48,7 +48,7 @@ describeOnEachStorage(
       }
       expect(await at('okta', alice.access_token)).toBe('alice');
       expect(await at('okta', bob.access_token)).toBe('bob');
-      await place().swapLinks(storage, subs, 'github');
+      await fixture().swapLinks(storage, subs, 'github');
       await setup.restart();
       expect(await at('github', alice.access_token)).toBe('alice');
       expect(await at('github', bob.access_token)).toBe('bob');
@@ -58,7 +58,7 @@ describeOnEachStorage(
       const robot = new Robot();
       const [tokens, done] = [await client.login({ user: 'carol' }), await client.code({ user: 'dave' })];
       const consent = await robot.open(client.begin().url);
-      place().goDown(storage);
+      fixture().goDown(storage);
       try {
         for (const refused of [
           await client.refresh(tokens.refresh_token),
@@ -74,12 +74,12 @@ describeOnEachStorage(
         }
         expect((await robot.submit(consent)).status).toBe(503);
         expect((await new Robot().open(client.begin().url)).status).toBe(503);
-        if (place().kind === 'redis') {
+        if (fixture().kind === 'redis') {
           const call = await callWhoami(setup.resource, tokens.access_token, 'okta');
           expect(call.status).toBe(503);
         }
       } finally {
-        place().comeBack();
+        fixture().comeBack();
       }
       const after = await settled(() => client.refresh(tokens.refresh_token));
       expect(await at('github', tokensOf(after).access_token)).toBe('carol');

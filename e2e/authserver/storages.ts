@@ -12,7 +12,7 @@ export type StorageDocument = NonNullable<NonNullable<RunConfigDocument['embedde
 export type StorageKind = StorageDocument['type'];
 
 /** A storage that outlives gateways. */
-export interface StoragePlace {
+export interface StorageFixture {
   readonly kind: StorageKind;
   /** Returns a new, separate storage. `deadline`: its longest silence, e.g. `2s`. */
   fresh(deadline?: string): StorageDocument;
@@ -26,7 +26,7 @@ export interface StoragePlace {
   close(): Promise<void>;
 }
 
-const OPEN: Readonly<Record<StorageKind, () => Promise<StoragePlace>>> = {
+const OPEN: Readonly<Record<StorageKind, () => Promise<StorageFixture>>> = {
   memory: () =>
     Promise.resolve({
       kind: 'memory',
@@ -44,13 +44,13 @@ const OPEN: Readonly<Record<StorageKind, () => Promise<StoragePlace>>> = {
 /** Declares the same tests for each storage; for Redis only if it is installed. */
 export function describeOnEachStorage(
   name: string,
-  tests: (place: () => StoragePlace) => void,
+  tests: (place: () => StorageFixture) => void,
   kinds: readonly StorageKind[] = ['memory', 'sqlite', 'redis'],
 ): void {
   for (const kind of kinds) {
     const missing = kind === 'redis' ? missingRedis() : undefined;
     const block = () => {
-      let place: StoragePlace | undefined;
+      let place: StorageFixture | undefined;
       beforeAll(async () => {
         place = await OPEN[kind]();
       });
@@ -65,7 +65,7 @@ export function describeOnEachStorage(
   }
 }
 
-async function openSqlite(): Promise<StoragePlace> {
+async function openSqlite(): Promise<StorageFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-sqlite-'));
   let serial = 0;
   let blocking: DatabaseSync | undefined;
@@ -95,7 +95,7 @@ async function openSqlite(): Promise<StoragePlace> {
   };
 }
 
-async function openRedis(): Promise<StoragePlace> {
+async function openRedis(): Promise<StorageFixture> {
   const server = await startRedis();
   return {
     kind: 'redis',

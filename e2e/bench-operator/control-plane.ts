@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare } from '../cluster/kit/bring-up.ts';
 import { issueCertificates } from '../cluster/kit/issue-certificates.ts';
-import { API_URL, HOST, type Places, placesOf, SERVICE_RANGE, usualPlaces } from '../cluster/kit/places.ts';
+import {
+  API_URL,
+  HOST,
+  type ClusterFolders,
+  clusterFolders,
+  SERVICE_RANGE,
+  defaultFolders,
+} from '../cluster/kit/cluster-folders.ts';
 import { until } from '../cluster/kit/processes.ts';
 import { runProgram } from '../cluster/run-program.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
@@ -18,14 +25,14 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-function start(places: Places, name: string, args: string[]): ChildProcess {
+function start(places: ClusterFolders, name: string, args: string[]): ChildProcess {
   const log = openSync(join(places.logs, `${name}.log`), 'a');
   const child = spawn(join(places.bin, 'kube'), [name, ...args], { stdio: ['ignore', log, log] });
   process.once('exit', () => child.kill('SIGKILL'));
   return child;
 }
 
-const etcdFlags = (places: Places, [client, peer]: [number, number]) => [
+const etcdFlags = (places: ClusterFolders, [client, peer]: [number, number]) => [
   '--name=bench',
   `--data-dir=${join(places.run, 'etcd')}`,
   '--unsafe-no-fsync=true',
@@ -37,7 +44,7 @@ const etcdFlags = (places: Places, [client, peer]: [number, number]) => [
   `--initial-cluster=bench=http://127.0.0.1:${peer}`,
 ];
 
-const apiServerFlags = ({ certificates }: Places, etcd: number, port: number) => [
+const apiServerFlags = ({ certificates }: ClusterFolders, etcd: number, port: number) => [
   `--etcd-servers=http://127.0.0.1:${etcd}`,
   '--bind-address=127.0.0.1',
   `--advertise-address=${HOST}`,
@@ -54,10 +61,10 @@ const apiServerFlags = ({ certificates }: Places, etcd: number, port: number) =>
 
 /** Starts etcd and the API server on free ports, with a temporary folder that is removed with them. */
 export async function startControlPlane(tell: (line: string) => void): Promise<ControlPlane> {
-  await prepare(usualPlaces(), tell);
+  await prepare(defaultFolders(), tell);
   const base = mkdtempSync(join(tmpdir(), 'vmcp-bench-operator-'));
-  const { kubernetes, bin, sharedBin } = usualPlaces();
-  const places: Places = { ...placesOf(base, kubernetes), bin, sharedBin };
+  const { kubernetes, bin, sharedBin } = defaultFolders();
+  const places: ClusterFolders = { ...clusterFolders(base, kubernetes), bin, sharedBin };
   for (const folder of [places.certificates, places.logs, places.settings]) mkdirSync(folder, { recursive: true });
   const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
   await issueCertificates(places, 0);

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callTool } from '../local/call-tool.ts';
-import { type FirstPlace, makeFirstPlace } from './first-place.ts';
+import { type FirstFolder, makeFirstFolder } from './first-folder.ts';
 
 const SECRET = 'hunter2-of-a-new-user';
 const DIGEST = createHash('sha256').update(SECRET).digest('hex');
 
-let place: FirstPlace;
+let place: FirstFolder;
 beforeAll(() => {
-  place = makeFirstPlace();
+  place = makeFirstFolder();
 });
 afterAll(() => place.close());
 
@@ -84,7 +84,7 @@ describe('a new user with --help only', () => {
   }, 120_000);
 
   it('reads why the first server does not start, and how to fix it', async () => {
-    const other = makeFirstPlace();
+    const other = makeFirstFolder();
     try {
       const { code, stdout, stderr } = await other.vmcp('run', 'npx://tell-nothing', '--timeout', '100s');
       expect([code, stdout]).toEqual([3, expect.stringMatching(/^tools +Degraded/)]);

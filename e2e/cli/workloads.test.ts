@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { callTool, connect } from '../local/call-tool.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { type FirstPlace, makeFirstPlace } from './first-place.ts';
+import { type FirstFolder, makeFirstFolder } from './first-folder.ts';
 
-let place: FirstPlace;
+let place: FirstFolder;
 let endpoint: string;
 const vmcp = (...args: string[]) => place.vmcp(...args);
 const PATIENCE = ['--timeout', '100s'];
 const MINUTES = 240_000;
 
 beforeAll(async () => {
-  place = makeFirstPlace();
+  place = makeFirstFolder();
   writeFileSync(join(place.path, 'token'), 'a word\n');
   const given = ['--secret', 'TOKEN=@token', '--env', 'MODE=first'];
   const { code, stdout, stderr } = await vmcp('run', 'npx://tell-secret', '--name', 'first', ...given, ...PATIENCE);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { DEFAULT_API_GROUP } from '#crds/kinds/index';
 import { WorkloadSummary } from '#management/records/workload';
-import { skillText } from '#management/skills/testdata/skills-place';
+import { skillText } from '#management/skills/testdata/skills-fixture';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
 import { serveGit } from '../skills/serve-git.ts';

@@ -6,7 +6,7 @@ import type { InstalledSkill } from '#management/records/skill';
 import { clusterSkillsContract } from '#management/skills/contract/cluster-skills.contract';
 import { tgzOf } from '#management/skills/testdata/archives';
 import { serveArtifacts } from '#management/skills/testdata/serve-artifacts';
-import { skillText } from '#management/skills/testdata/skills-place';
+import { skillText } from '#management/skills/testdata/skills-fixture';
 import { configMapRecords } from '#management/stores/config-map-records';
 import { type GitServer, serveGit } from '../skills/serve-git.ts';
 import { useApis } from './use-apis.ts';

@@ -7,7 +7,7 @@ import type { Operation } from '#management/operation';
 import { OPERATIONS } from '#management/operations/table';
 import { PROBLEMS, type ProblemCode } from '#management/problem';
 import { tgzOf } from '#management/skills/testdata/archives';
-import { skillText } from '#management/skills/testdata/skills-place';
+import { skillText } from '#management/skills/testdata/skills-fixture';
 import { filledPath } from '#management/testdata/filled-path';
 import { sampleOf, SAMPLES } from '#management/testdata/operation-samples';
 import { isOfTable } from '#management/testdata/status-table';

@@ -4,7 +4,7 @@ import { bringUp, importImages, isUp, takeDown } from './kit/bring-up.ts';
 import type { Tell } from './kit/build-programs.ts';
 import { whyNoCluster } from './kit/missing.ts';
 import { openKind } from './kit/open-kind.ts';
-import { usualPlaces } from './kit/places.ts';
+import { defaultFolders } from './kit/cluster-folders.ts';
 
 const NODES = 2;
 
@@ -31,7 +31,7 @@ export async function openCluster(wanted: Wanted, tell: Tell): Promise<OpenClust
   if (wanted.kubeconfig !== undefined) return { kubeconfig: wanted.kubeconfig, close: () => Promise.resolve() };
   if (!wanted.kind) return openOwn(tell);
   const { platform } = process;
-  const image = wanted.kindImage ?? usualPlaces().kubernetes.kindImage;
+  const image = wanted.kindImage ?? defaultFolders().kubernetes.kindImage;
   return openKind({ pack: packAll, tell, image, platform, uid: process.getuid?.() });
 }
 
@@ -40,7 +40,7 @@ async function openOwn(tell: Tell): Promise<OpenCluster | { missing: string }> {
   const missing = whyNoCluster();
   if (missing !== undefined)
     return { missing: `${missing}; E2E_KUBECONFIG names another cluster, E2E_CLUSTER=kind makes one` };
-  const places = usualPlaces();
+  const places = defaultFolders();
   const wasUp = isUp(places);
   const close = async () => {
     if (!wasUp) await takeDown(places);

@@ -64,13 +64,13 @@ async function doubleClick(tab: Page, name: string, gap: number): Promise<void> 
 const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 
 inChromium('a second click in Chromium', () => {
-  describeOnEachStorage('on', (place) => {
+  describeOnEachStorage('on', (fixture) => {
     let chromium: Awaited<ReturnType<typeof openChromium>>;
     let setup: Arrangement;
     let tab: Page;
     let program: Awaited<ReturnType<typeof startProgram>>;
     beforeAll(async () => {
-      setup = closing(await arrange({ providers: [OKTA], storage: place().fresh() }));
+      setup = closing(await arrange({ providers: [OKTA], storage: fixture().fresh() }));
       program = await startProgram(setup);
       chromium = await openChromium();
       tab = await chromium.context.newPage();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRegistry, type OciRegistry, serveOci, TGZ } from '../skills/serve-oci.ts';
-import { type EntryPlace, openEntryPlace } from './entry-place.ts';
+import { type EntryFixture, openEntryFixture } from './entry-fixture.ts';
 import { makeSigstore, type Signer, type Sigstore } from './make-sigstore.ts';
 import {
   asCosign,
@@ -39,17 +39,17 @@ const storeAttestation: typeof storeByTag = (registry, image, layers) =>
 
 describeWithRegistry('a workload of an entry with provenance', () => {
   let registry: OciRegistry;
-  let place: EntryPlace;
+  let fixture: EntryFixture;
   let sigstore: Sigstore;
   let number = 0;
   beforeAll(async () => {
     registry = await serveOci();
-    place = await openEntryPlace();
+    fixture = await openEntryFixture();
     sigstore = await makeSigstore();
-    place.setRoots(PUBLIC, sigstore.trustedRoot);
+    fixture.setRoots(PUBLIC, sigstore.trustedRoot);
   });
   afterAll(async () => {
-    await place.close();
+    await fixture.close();
     await registry.close();
   });
 
@@ -66,17 +66,17 @@ describeWithRegistry('a workload of an entry with provenance', () => {
     const [name, repository] = [`server-${number}`, `o/server-${number}`];
     const digest = await registry.push(repository, 'v1', [{ bytes: Buffer.from(name), type: TGZ }]);
     const image = `${registry.host}/${repository}:v1`;
-    await place.setEntry(name, { image, provenance });
+    await fixture.setEntry(name, { image, provenance });
     return { name, repository, image, digest };
   }
 
   const manifests = (): string =>
-    place.place
+    fixture.place
       .files()
-      .map((file) => place.place.read(file))
+      .map((file) => fixture.place.read(file))
       .join();
   const create = ({ name, image }: Image, more: object = {}) =>
-    place.create({ name, image, group: 'tools', registry_entry: name, ...more });
+    fixture.create({ name, image, group: 'tools', registry_entry: name, ...more });
   const signed = async (digest: string, signer: Partial<Signer> = {}, by = sigstore): Promise<SignatureLayer> =>
     signSimply(digest, await by.certify({ ...SIGNER, ...signer }), by);
   const attested = async (digest: string, more: object = {}, signer: Partial<Signer> = {}): Promise<SignatureLayer> =>
@@ -95,12 +95,12 @@ describeWithRegistry('a workload of an entry with provenance', () => {
     await store(registry, made, [await sign(made.digest)]);
     expect((await create(made)).status).toBe(201);
     const before = manifests();
-    const detail = await place.get(made.name);
+    const detail = await fixture.get(made.name);
     expect(detail.image).toBe(`${made.image}@${made.digest}`);
-    expect(await place.contextOf(made.name)).toContain(
+    expect(await fixture.contextOf(made.name)).toContain(
       `Its image is verified: ${SIGNER.identity} (${ISSUER}) signed ${made.digest}.`,
     );
-    expect(await place.edit(made.name, detail)).toBe(200);
+    expect(await fixture.edit(made.name, detail)).toBe(200);
     expect(before).toContain(made.digest);
     expect(manifests()).toBe(before);
   });
@@ -109,10 +109,10 @@ describeWithRegistry('a workload of an entry with provenance', () => {
     const made = await makeEntry();
     await storeByTag(registry, made, [await signed(made.digest)]);
     await create(made);
-    expect(await place.edit(made.name, { image: `${made.image}@${OTHER_DIGEST}` })).toBe(200);
-    expect(await place.contextOf(made.name)).toContain('Its image is not verified: what runs was changed');
-    expect(await place.edit(made.name, { image: `${made.image}@${made.digest}` })).toBe(200);
-    expect(await place.contextOf(made.name)).toContain('Its image is verified');
+    expect(await fixture.edit(made.name, { image: `${made.image}@${OTHER_DIGEST}` })).toBe(200);
+    expect(await fixture.contextOf(made.name)).toContain('Its image is not verified: what runs was changed');
+    expect(await fixture.edit(made.name, { image: `${made.image}@${made.digest}` })).toBe(200);
+    expect(await fixture.contextOf(made.name)).toContain('Its image is verified');
   });
 
   it.each<[string, (digest: string) => Promise<SignatureLayer>, string]>([
@@ -183,7 +183,7 @@ describeWithRegistry('a workload of an entry with provenance', () => {
     const refused = await create(made);
     expect(refused).toMatchObject({ status: 403, code: 'image_refused' });
     expect(refused.detail).toContain(why);
-    expect(await place.get(made.name)).toMatchObject({ code: 'not_found' });
+    expect(await fixture.get(made.name)).toMatchObject({ code: 'not_found' });
   });
 
   it('may run by the name of the image, without any statement about signatures', async () => {
@@ -191,7 +191,7 @@ describeWithRegistry('a workload of an entry with provenance', () => {
     await storeByTag(registry, made, [await signed(OTHER_DIGEST)]);
     expect((await create(made)).status).toBe(403);
     expect((await create(made, { registry_entry: undefined })).status).toBe(201);
-    expect(await place.contextOf(made.name)).not.toContain('verified');
+    expect(await fixture.contextOf(made.name)).not.toContain('verified');
   });
 
   it('needs one valid signature among several', async () => {
@@ -202,7 +202,7 @@ describeWithRegistry('a workload of an entry with provenance', () => {
       await signed(made.digest),
     ]);
     expect((await create(made)).status).toBe(201);
-    expect(await place.contextOf(made.name)).toContain('Its image is verified');
+    expect(await fixture.contextOf(made.name)).toContain('Its image is verified');
   });
 
   it('needs the attestation that its entry requires', async () => {
@@ -219,8 +219,8 @@ describeWithRegistry('a workload of an entry with provenance', () => {
   it('starts without a signature, and says so', async () => {
     const made = await makeEntry();
     expect((await create(made)).status).toBe(201);
-    expect((await place.get(made.name)).image).toBe(made.image);
-    expect(await place.contextOf(made.name)).toContain('Its image is not verified: it has no signature');
+    expect((await fixture.get(made.name)).image).toBe(made.image);
+    expect(await fixture.contextOf(made.name)).toContain('Its image is not verified: it has no signature');
   });
 
   it.each<[string, object, string]>([
@@ -237,20 +237,20 @@ describeWithRegistry('a workload of an entry with provenance', () => {
     const made = await makeEntry(provenance);
     await storeByTag(registry, made, [await signed(made.digest)]);
     expect((await create(made)).status).toBe(201);
-    expect(await place.contextOf(made.name)).toMatch(/Its image is not verified: .*\.$/);
-    expect(await place.contextOf(made.name)).toContain(why);
-    expect((await place.get(made.name)).image).toBe(made.image);
+    expect(await fixture.contextOf(made.name)).toMatch(/Its image is not verified: .*\.$/);
+    expect(await fixture.contextOf(made.name)).toContain(why);
+    expect((await fixture.get(made.name)).image).toBe(made.image);
   });
 
   it('fails verification if its registry is private or unavailable', async () => {
     const made = await makeEntry();
-    await place.setEntry(made.name, { image: made.image, provenance: PROVENANCE }, false);
+    await fixture.setEntry(made.name, { image: made.image, provenance: PROVENANCE }, false);
     expect((await create(made)).status).toBe(201);
-    expect(await place.contextOf(made.name)).toContain('is a private address; set allow_private_ip of the registry');
+    expect(await fixture.contextOf(made.name)).toContain('is a private address; set allow_private_ip of the registry');
     const away = { ...made, name: 'away', image: '127.0.0.1:1/o/server:v1' };
-    await place.setEntry(away.name, { image: away.image, provenance: PROVENANCE });
+    await fixture.setEntry(away.name, { image: away.image, provenance: PROVENANCE });
     expect((await create(away)).status).toBe(201);
-    expect(await place.contextOf(away.name)).toContain('127.0.0.1:1 cannot be reached');
+    expect(await fixture.contextOf(away.name)).toContain('127.0.0.1:1 cannot be reached');
   });
 
   it('fails with another image than that of its entry, or without an entry', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/gl
 import { createWorkload } from '#management/operations/create-workload';
 import { until } from '../gateway/until.ts';
 import { INDEX, MANIFEST } from '../skills/serve-oci.ts';
-import { type EntryPlace, openEntryPlace } from './entry-place.ts';
+import { type EntryFixture, openEntryFixture } from './entry-fixture.ts';
 import { makeSigstore, type Sigstore } from './make-sigstore.ts';
 import { type Repository, serveRepository } from './serve-repository.ts';
 import { attest, BUNDLE, signSimply, type SignatureLayer, storeByTag } from './sign-image.ts';
@@ -18,7 +18,7 @@ const MANY = Array.from({ length: 20_001 }, () => ({}));
 
 describe('the check of an image in a slow or strange registry', () => {
   let registry: Repository;
-  let place: EntryPlace;
+  let fixture: EntryFixture;
   let sigstore: Sigstore;
   let image: string;
   let digest: string;
@@ -28,20 +28,20 @@ describe('the check of an image in a slow or strange registry', () => {
   });
   beforeEach(async () => {
     registry = await serveRepository();
-    place = await openEntryPlace();
-    place.setRoots(PUBLIC, sigstore.trustedRoot);
+    fixture = await openEntryFixture();
+    fixture.setRoots(PUBLIC, sigstore.trustedRoot);
     image = `${registry.host}/${REPOSITORY}:v1`;
     digest = await registry.putManifest(REPOSITORY, 'v1', { schemaVersion: 2, mediaType: MANIFEST, layers: [] });
-    await place.setEntry(NAME, { image, provenance: PROVENANCE });
+    await fixture.setEntry(NAME, { image, provenance: PROVENANCE });
   });
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();
-    await place.close();
+    await fixture.close();
     await registry.close();
   });
 
   const check = (signal: AbortSignal = AbortSignal.timeout(60_000)) =>
-    place.place.services().provenance.check(NAME, image, { caller: { name: 'somebody' }, signal });
+    fixture.place.services().provenance.check(NAME, image, { caller: { name: 'somebody' }, signal });
   const sign = async (of = digest): Promise<SignatureLayer> => signSimply(of, await sigstore.certify(SIGNER), sigstore);
   const store = (...layers: SignatureLayer[]) => storeByTag(registry, { repository: REPOSITORY, digest }, layers);
   const refer = (...manifests: object[]): void =>
@@ -166,8 +166,8 @@ describe('the check of an image in a slow or strange registry', () => {
         const mirror = await serveTuf(sigstore.trustedRoot);
         mirror.hang();
         closing.push(() => mirror.close());
-        place.setRoots(mirror.host, mirror.root);
-        await place.setEntry(NAME, { image, provenance: { ...PROVENANCE, sigstore_url: mirror.host } });
+        fixture.setRoots(mirror.host, mirror.root);
+        await fixture.setEntry(NAME, { image, provenance: { ...PROVENANCE, sigstore_url: mirror.host } });
         return () => mirror.asked.length > 0;
       },
     ],
@@ -194,10 +194,10 @@ describe('the check of an image in a slow or strange registry', () => {
         caller: { name: 'somebody', check: () => Promise.resolve() },
         signal: AbortSignal.abort(),
       },
-      place.place.services(),
+      fixture.place.services(),
     );
     await expect(made).rejects.toThrow('aborted');
-    expect(await place.get(NAME)).toMatchObject({ code: 'not_found' });
+    expect(await fixture.get(NAME)).toMatchObject({ code: 'not_found' });
   });
 
   it('allows four at a time over all namespaces, and refuses more until one ends', async () => {

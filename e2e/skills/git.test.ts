@@ -1,26 +1,26 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openSkillsPlace, skillText, type SkillsPlace } from '#management/skills/testdata/skills-place';
+import { openSkillsFixture, skillText, type SkillsFixture } from '#management/skills/testdata/skills-fixture';
 import { type GitServer, type Interception, serveGit, type Tree } from './serve-git.ts';
 
-let place: SkillsPlace;
+let fixture: SkillsFixture;
 let server: GitServer;
 let intercept: Interception;
 beforeEach(async () => {
   intercept = () => false;
   server = await serveGit((request, response) => intercept(request, response));
-  place = await openSkillsPlace();
+  fixture = await openSkillsFixture();
 });
 afterEach(async () => {
-  await place.close();
+  await fixture.close();
   await server.close();
 });
 
 const NOTES = { 'SKILL.md': skillText('notes'), 'run.sh': { program: '#!/bin/sh\n' } } as const;
 const allowed = { allow_private_ip: true };
 const at = (repository: string, rest = '') => `git+${server.url}/${repository}${rest}`;
-const install = (name: string, more: Record<string, unknown> = {}) => place.install({ name, ...allowed, ...more });
+const install = (name: string, more: Record<string, unknown> = {}) => fixture.install({ name, ...allowed, ...more });
 
 describe('a skill from a git repository', () => {
   it('comes from the first branch, or from a named branch, tag or commit, and the record names the commit', async () => {
@@ -41,7 +41,7 @@ describe('a skill from a git repository', () => {
     }
     const { body } = await install(at('r.git'), { version: 'v1', force: true });
     expect(body.skill).toMatchObject({ reference: at('r.git', `@${first}`), tag: 'v1' });
-    expect(place.installed()).toEqual(['.claude/skills/notes/SKILL.md', '.claude/skills/notes/run.sh']);
+    expect(fixture.installed()).toEqual(['.claude/skills/notes/SKILL.md', '.claude/skills/notes/run.sh']);
     expect((await install(body.skill.reference, { force: true })).body.skill.digest).toBe(body.skill.digest);
     expect((await install(at('r.git', '@main'), { version: 'v1' })).status).toBe(400);
   });
@@ -54,7 +54,7 @@ describe('a skill from a git repository', () => {
     });
     const { status, body } = await install(at('r.git', '@main#skills/notes'));
     expect([status, body.skill.metadata.name]).toEqual([201, 'notes']);
-    expect(place.installed()).toEqual(['.claude/skills/notes/SKILL.md']);
+    expect(fixture.installed()).toEqual(['.claude/skills/notes/SKILL.md']);
     for (const folder of ['skills/none', 'README.md', 'skills', 'skills/other'])
       expect([folder, (await install(at('r.git', `#${folder}`))).status]).toEqual([folder, 400]);
   });
@@ -72,15 +72,15 @@ describe('a skill from a git repository', () => {
     expect(body.skill.dependencies).toEqual([
       { name: 'beta', reference: expect.stringContaining('b.git@'), digest: expect.stringContaining('sha256:') },
     ]);
-    const { body: listed } = await place.ask('GET', '/skills');
+    const { body: listed } = await fixture.ask('GET', '/skills');
     expect(listed.skills.map(({ metadata }) => metadata.name)).toEqual(['alpha', 'beta']);
     server.commit('c.git', { 'SKILL.md': skillText('gamma', `requires: [${at('b.git')}, ${at('none.git')}]\n`) });
     expect((await install(at('c.git'))).status).toBe(400);
-    expect(place.installed()).toEqual(['.claude/skills/alpha/SKILL.md', '.claude/skills/beta/SKILL.md']);
-    const refused = await place.ask('DELETE', '/skills/beta');
+    expect(fixture.installed()).toEqual(['.claude/skills/alpha/SKILL.md', '.claude/skills/beta/SKILL.md']);
+    const refused = await fixture.ask('DELETE', '/skills/beta');
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
-    expect((await place.ask('DELETE', '/skills/alpha')).status).toBe(204);
-    expect((await place.ask('DELETE', '/skills/beta')).status).toBe(204);
+    expect((await fixture.ask('DELETE', '/skills/alpha')).status).toBe(204);
+    expect((await fixture.ask('DELETE', '/skills/beta')).status).toBe(204);
   });
 
   it('fails if skills need each other in a circle, or if one names this machine', async () => {
@@ -93,7 +93,7 @@ describe('a skill from a git repository', () => {
       const { status, body } = await install(at(`l${n}.git`));
       expect([status, body.detail]).toEqual([400, expect.stringContaining('of the machine')]);
     }
-    expect(place.installed()).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
   });
 
   it('cannot name a private address of another host, which a stranger could reach through the server', async () => {
@@ -103,14 +103,14 @@ describe('a skill from a git repository', () => {
     server.commit('a.git', { 'SKILL.md': skillText('alpha', `requires: ["git+${other.url}/b.git"]\n`) });
     const { status, body } = await install(at('a.git'));
     expect([status, body.code, asked]).toEqual([400, 'bad_request', []]);
-    const mine = place.write('alpha', { 'SKILL.md': skillText('alpha', `requires: ["git+${other.url}/b.git"]\n`) });
+    const mine = fixture.write('alpha', { 'SKILL.md': skillText('alpha', `requires: ["git+${other.url}/b.git"]\n`) });
     expect((await install(mine)).status).toBe(201);
     await other.close();
   });
 
   it('comes from its folder if it is on this machine', async () => {
     server.commit('r.git', NOTES);
-    const { status, body } = await place.install({ name: `git+file://${server.folder('r.git')}` });
+    const { status, body } = await fixture.install({ name: `git+file://${server.folder('r.git')}` });
     expect([status, body.skill.reference]).toEqual([201, expect.stringMatching(/^git\+file:\/\/\/.*@[0-9a-f]{40}$/)]);
   });
 });
@@ -124,11 +124,11 @@ describe('a git repository', () => {
       'git://localhost/r.git',
       'git://169.254.169.254/r',
     ]) {
-      const { status, body } = await place.install({ name });
+      const { status, body } = await fixture.install({ name });
       expect([name, status, body.code]).toEqual([name, 400, 'bad_request']);
     }
     expect(server.asked).toEqual([]);
-    expect((await place.install({ name: at('r.git'), ...allowed })).status).toBe(201);
+    expect((await fixture.install({ name: at('r.git'), ...allowed })).status).toBe(201);
   });
 
   it.each([
@@ -168,7 +168,7 @@ describe('a git repository', () => {
 
   it('gets requests of git only, without settings of user and machine, and each argument separately', async () => {
     const recorder = await recordedGit();
-    const config = `[url "http://127.0.0.1:1/"]\n\tinsteadOf = ${server.url}/\n[credential]\n\thelper = "!touch ${place.base}/asked"\n`;
+    const config = `[url "http://127.0.0.1:1/"]\n\tinsteadOf = ${server.url}/\n[credential]\n\thelper = "!touch ${fixture.base}/asked"\n`;
     writeFileSync(join(recorder.place.home, '.gitconfig'), config);
     server.commit('r.git', NOTES);
     const { status } = await recorder.place.install({ name: at('r.git', '@main'), ...allowed });
@@ -228,7 +228,7 @@ describe('a git repository', () => {
       closed.push(new Promise((resolve) => request.socket.once('close', resolve)));
       return true;
     };
-    const hasty = await openSkillsPlace({}, { deadline: 1000 });
+    const hasty = await openSkillsFixture({}, { deadline: 1000 });
     const { status, body } = await hasty.install({ name: at('r.git'), ...allowed });
     expect([status, body.code]).toEqual([503, 'unavailable']);
     await Promise.all(closed);
@@ -251,7 +251,7 @@ describe('a git repository', () => {
     server.commit('r.git', tree);
     const { status, body } = await install(at('r.git'));
     expect([status, body.code]).toEqual([400, 'bad_request']);
-    expect(place.installed()).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
   });
 
   it.each(['..', '.git', '.'])('with a tree that has an entry %s fails', async (name) => {
@@ -268,11 +268,11 @@ describe('a git repository', () => {
     const commit = server.git('r.git', ['commit-tree', topId, '-m', 'evil']);
     server.git('r.git', ['update-ref', 'refs/heads/main', commit]);
     expect((await install(at('r.git'))).status).toBe(400);
-    expect(place.installed()).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
   });
 
   it('runs none of its own programs', async () => {
-    const mark = join(place.base, 'ran');
+    const mark = join(fixture.base, 'ran');
     const tree: Tree = {
       ...NOTES,
       '.gitattributes': '* filter=evil diff=evil merge=evil\nSKILL.md ident export-subst\n',
@@ -288,14 +288,14 @@ describe('a git repository', () => {
   });
 
   it('beyond 500 MB unpacked fails, and none of its files stays', async () => {
-    const big = join(place.base, 'big');
+    const big = join(fixture.base, 'big');
     writeFileSync(big, '');
     truncateSync(big, 530 * 1024 * 1024);
     server.commit('r.git', { ...NOTES, big: { file: big } });
     const { status, body } = await install(at('r.git'));
     expect([status, body.detail]).toEqual([400, expect.stringContaining('bytes')]);
-    expect(place.installed()).toEqual([]);
-    expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
+    expect(readdirSync(join(fixture.state, 'staging'))).toEqual([]);
   }, 120_000);
 });
 
@@ -307,14 +307,14 @@ function rawTree(entries: [mode: string, name: string, id: string][]): Buffer {
 
 /** Opens a place whose `git` records its arguments, and then runs the real git. */
 async function recordedGit() {
-  const folder = join(place.base, `bin-${Math.random().toString(36).slice(2)}`);
+  const folder = join(fixture.base, `bin-${Math.random().toString(36).slice(2)}`);
   const log = join(folder, 'log');
   mkdirSync(folder);
   const script = `#!/bin/sh\n{ printf '%s\\0' "$@"; printf '\\n\\0'; } >>"${log}"\nPATH=/usr/local/bin:/usr/bin:/bin exec git "$@"\n`;
   writeFileSync(join(folder, 'git'), script);
   chmodSync(join(folder, 'git'), 0o755);
   return {
-    place: await openSkillsPlace({ PATH: `${folder}:/usr/local/bin:/usr/bin:/bin` }),
+    place: await openSkillsFixture({ PATH: `${folder}:/usr/local/bin:/usr/bin:/bin` }),
     calls: () =>
       (existsSync(log) ? readFileSync(log, 'utf8') : '')
         .split('\n\0')

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openSkillsPlace, skillText, type SkillsPlace } from '#management/skills/testdata/skills-place';
+import { openSkillsFixture, skillText, type SkillsFixture } from '#management/skills/testdata/skills-fixture';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually, PROGRAM } from '../local/run-vmcp.ts';
@@ -11,18 +11,18 @@ import { eventually, PROGRAM } from '../local/run-vmcp.ts';
 const WORKER = join(import.meta.dirname, 'testdata/install-without-end.ts');
 const FILES = 200;
 
-let place: SkillsPlace;
+let fixture: SkillsFixture;
 const running = new Set<ChildProcess>();
 beforeEach(async () => {
-  place = await openSkillsPlace();
+  fixture = await openSkillsFixture();
 });
 afterEach(async () => {
   for (const child of running) await kill(child);
-  await place.close();
+  await fixture.close();
 });
 
-function run(args: string[], cwd = place.base): ChildProcess {
-  const env = { ...process.env, HOME: place.home, XDG_STATE_HOME: undefined, XDG_CONFIG_HOME: undefined };
+function run(args: string[], cwd = fixture.base): ChildProcess {
+  const env = { ...process.env, HOME: fixture.home, XDG_STATE_HOME: undefined, XDG_CONFIG_HOME: undefined };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
   running.add(child);
   child.once('close', () => running.delete(child));
@@ -38,30 +38,30 @@ async function kill(child: ChildProcess): Promise<void> {
 /** Writes a skill with these words. Skills with other words have other files, too. */
 function skillWith(words: string): string {
   const files = Array.from({ length: FILES }, (_, n): [string, string] => [`${words}/${n}.md`, words.repeat(100)]);
-  return place.write(`${words}/notes`, { 'SKILL.md': skillText('notes', '', words), ...Object.fromEntries(files) });
+  return fixture.write(`${words}/notes`, { 'SKILL.md': skillText('notes', '', words), ...Object.fromEntries(files) });
 }
 
-const work = () => join(place.state, 'work.json');
-const hidden = () => place.installed().filter((path) => path.includes('/.notes.'));
+const work = () => join(fixture.state, 'work.json');
+const hidden = () => fixture.installed().filter((path) => path.includes('/.notes.'));
 
 /** Verifies that each client has the whole of one skill or nothing. Returns the skill's words. */
 async function checkWhole(): Promise<string> {
-  const { body } = await place.ask('GET', '/skills');
+  const { body } = await fixture.ask('GET', '/skills');
   expect(hidden()).toEqual([]);
   expect(existsSync(work())).toBe(false);
   if (body.skills.length === 0) {
-    expect(place.installed()).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
     return '';
   }
-  const [whole] = [(await place.ask('GET', '/skills/notes')).body.installed_skill];
+  const [whole] = [(await fixture.ask('GET', '/skills/notes')).body.installed_skill];
   expect(whole).toMatchObject({ status: 'installed', clients: ['claude-code', 'goose'] });
-  expect(place.installed()).toHaveLength(2 * (FILES + 1));
-  return readFileSync(join(place.home, '.claude/skills/notes/SKILL.md'), 'utf8').split('---\n').at(-1) ?? '';
+  expect(fixture.installed()).toHaveLength(2 * (FILES + 1));
+  return readFileSync(join(fixture.home, '.claude/skills/notes/SKILL.md'), 'utf8').split('---\n').at(-1) ?? '';
 }
 
 /** Starts the worker. Returns it while it works on a skill, at least `after` milliseconds after its first installation. */
 async function untilItWorks(after: number): Promise<ChildProcess> {
-  const child = run([WORKER, place.base, join(place.base, 'one/notes'), join(place.base, 'two/notes')]);
+  const child = run([WORKER, fixture.base, join(fixture.base, 'one/notes'), join(fixture.base, 'two/notes')]);
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   await sleep(after);
   const end = Date.now() + 20_000;
@@ -79,10 +79,10 @@ describe('a process killed while it changes a skill', () => {
       seen.push(await checkWhole());
     }
     expect(seen.filter((words) => !['', 'one', 'two'].includes(words))).toEqual([]);
-    const name = join(place.base, 'one/notes');
-    expect((await place.install({ name, clients: ['claude-code', 'goose'], force: true })).status).toBe(201);
+    const name = join(fixture.base, 'one/notes');
+    expect((await fixture.install({ name, clients: ['claude-code', 'goose'], force: true })).status).toBe(201);
     expect(await checkWhole()).toBe('one');
-    expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
+    expect(readdirSync(join(fixture.state, 'staging'))).toEqual([]);
   }, 240_000);
 
   it('shows its work as pending to others, who get busy', async () => {
@@ -95,10 +95,10 @@ describe('a process killed while it changes a skill', () => {
       child.kill('SIGCONT');
       await sleep(1);
     }
-    const { body } = await place.ask('GET', '/skills');
+    const { body } = await fixture.ask('GET', '/skills');
     expect(body.skills.map(({ status }) => status)).toEqual(['pending']);
-    expect((await place.ask('GET', '/skills/notes')).body.installed_skill.status).toBe('pending');
-    const refused = await place.install({ name: join(place.base, 'one/notes') });
+    expect((await fixture.ask('GET', '/skills/notes')).body.installed_skill.status).toBe('pending');
+    const refused = await fixture.install({ name: join(fixture.base, 'one/notes') });
     expect([refused.status, refused.body.code]).toEqual([409, 'busy']);
     await kill(child);
     await checkWhole();
@@ -106,17 +106,17 @@ describe('a process killed while it changes a skill', () => {
 
   it('may be the operator itself, which starts again', async () => {
     skillWith('one');
-    place.write('manifests', {
+    fixture.write('manifests', {
       'server.yaml': server('demo', await findFreePort()),
       'whoami.yaml': whoami('whoami', 'demo', await findFreePort()),
     });
-    const address = join(place.base, '.vmcp/management-address');
+    const address = join(fixture.base, '.vmcp/management-address');
     const start = async () => {
       rmSync(address, { force: true });
       const child = run([PROGRAM, 'up', 'manifests']);
       child.stdout?.resume();
       await eventually(() => existsSync(address), Boolean);
-      const token = readFileSync(join(place.base, '.vmcp/management-token'), 'utf8');
+      const token = readFileSync(join(fixture.base, '.vmcp/management-token'), 'utf8');
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const ask = async (method: string, path: string, body?: unknown) => {
         const url = `${readFileSync(address, 'utf8')}/api/v1beta${path}`;
@@ -125,7 +125,7 @@ describe('a process killed while it changes a skill', () => {
       return { child, ask };
     };
     const first = await start();
-    const wanted = { name: join(place.base, 'one/notes'), clients: ['claude-code', 'goose'] };
+    const wanted = { name: join(fixture.base, 'one/notes'), clients: ['claude-code', 'goose'] };
     const asked = first.ask('POST', '/skills', wanted).catch(() => undefined);
     const end = Date.now() + 20_000;
     while (!existsSync(work()) && Date.now() < end) await sleep(1);

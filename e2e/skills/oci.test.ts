@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type Entries, tarOf, tgzOf } from '#management/skills/testdata/archives';
-import { openSkillsPlace, skillText, type SkillsPlace } from '#management/skills/testdata/skills-place';
+import { openSkillsFixture, skillText, type SkillsFixture } from '#management/skills/testdata/skills-fixture';
 import { describeWithRegistry, digestOf, INDEX, MANIFEST, type OciRegistry, serveOci, TGZ } from './serve-oci.ts';
 
 const NOTES: Entries = [{ name: 'notes/SKILL.md', text: skillText('notes') }];
@@ -10,21 +10,21 @@ const NOWHERE = `sha256:${'0'.repeat(64)}`;
 
 describeWithRegistry('a skill from an OCI registry', () => {
   let registry: OciRegistry;
-  let place: SkillsPlace;
+  let fixture: SkillsFixture;
   beforeAll(async () => {
     registry = await serveOci();
   });
   afterAll(() => registry.close());
   beforeEach(async () => {
-    place = await openSkillsPlace();
+    fixture = await openSkillsFixture();
   });
-  afterEach(() => place.close());
+  afterEach(() => fixture.close());
 
   const install = (name: string, more: Record<string, unknown> = {}) =>
-    place.install({ name: `${registry.host}/${name}`, allow_private_ip: true, ...more });
+    fixture.install({ name: `${registry.host}/${name}`, allow_private_ip: true, ...more });
   const nothingStays = () => {
-    expect(place.installed()).toEqual([]);
-    expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
+    expect(readdirSync(join(fixture.state, 'staging'))).toEqual([]);
   };
 
   it('comes from a tag, a digest or the latest tag, and the record pins the manifest', async () => {
@@ -35,7 +35,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
       201,
       { reference: `${registry.host}/o/notes:v1@${digest}`, tag: 'v1', digest, status: 'installed' },
     ]);
-    expect(readFileSync(join(place.home, '.claude/skills/notes/SKILL.md'), 'utf8')).toBe(skillText('notes'));
+    expect(readFileSync(join(fixture.home, '.claude/skills/notes/SKILL.md'), 'utf8')).toBe(skillText('notes'));
     const forced = { force: true };
     expect((await install(`o/notes@${digest}`, forced)).body.skill).toMatchObject({
       reference: `${registry.host}/o/notes@${digest}`,
@@ -103,14 +103,14 @@ describeWithRegistry('a skill from an OCI registry', () => {
   it("fails as the caller's fault if it does not exist", async () => {
     for (const name of ['o/none', 'o/notes:none', `o/notes@${NOWHERE}`])
       expect([name, (await install(name)).status]).toEqual([name, 400]);
-    const nobody = await place.install({ name: '127.0.0.1:1/o/notes', allow_private_ip: true });
+    const nobody = await fixture.install({ name: '127.0.0.1:1/o/notes', allow_private_ip: true });
     expect([nobody.status, nobody.body.code]).toEqual([500, 'source_failed']);
   });
 
   it('at a private address gets no call unless the caller allows it', async () => {
     await registry.push('o/notes', 'v1', [{ bytes: await tgzOf(NOTES) }]);
     for (const host of [registry.host, 'localhost:5000', '169.254.169.254', '10.0.0.1', '[::1]:5000']) {
-      const { status, body } = await place.install({ name: `${host}/o/notes:v1` });
+      const { status, body } = await fixture.install({ name: `${host}/o/notes:v1` });
       expect([host, status, body.code]).toEqual([host, 400, 'bad_request']);
     }
     nothingStays();
@@ -129,7 +129,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     'oci://',
     '../notes',
   ])('fails if written as %j', async (name) => {
-    const { status, body } = await place.install({ name, allow_private_ip: true });
+    const { status, body } = await fixture.install({ name, allow_private_ip: true });
     expect([status, body.code]).toEqual([400, 'bad_request']);
   });
 
@@ -150,8 +150,8 @@ describeWithRegistry('a skill from an OCI registry', () => {
     expect(body.skill.dependencies).toEqual([
       { name: 'beta', reference: `${registry.host}/o/beta:v1@${beta}`, digest: beta },
     ]);
-    expect(place.installed()).toEqual(['.claude/skills/alpha/SKILL.md', '.claude/skills/beta/SKILL.md']);
-    expect((await place.ask('GET', '/skills/beta')).status).toBe(200);
+    expect(fixture.installed()).toEqual(['.claude/skills/alpha/SKILL.md', '.claude/skills/beta/SKILL.md']);
+    expect((await fixture.ask('GET', '/skills/beta')).status).toBe(200);
   });
 
   const hostile: [string, Entries][] = [

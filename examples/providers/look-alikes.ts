@@ -1,7 +1,7 @@
 import { createEmulator } from 'emulate';
 
 /** Where the look-alikes listen, and where vmcp waits for the users who come back from them. */
-export interface Places {
+export interface LookAlikeOptions {
   ports: { github: number; google: number; slack: number };
   /** Origin of the authorization server. */
   issuer: string;
@@ -52,7 +52,7 @@ function slack(redirectUri: string) {
 }
 
 /** Starts the three on loopback; nothing that they know is stored. Returns the function that ends them. */
-export async function startLookAlikes({ ports, issuer }: Places): Promise<() => Promise<void>> {
+export async function startLookAlikes({ ports, issuer }: LookAlikeOptions): Promise<() => Promise<void>> {
   const callback = (name: string): string => `${issuer}/oauth/callback/${name}`;
   const seed = { github: github(callback('github')), google: google(), slack: slack(callback('slack')) };
   const started = await Promise.all(

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CLIENTS, type Format } from '#management/clients/files/clients';
 import { EDITORS } from '#management/clients/files/edit-config';
-import { type ClientsPlace, clientsPlace, PROD, TOOLS } from './testdata/clients-place.ts';
+import { type ClientsFixture, openClientsFixture, PROD, TOOLS } from './testdata/clients-fixture.ts';
 
 const IDS = CLIENTS.map(({ id }) => id);
 
@@ -35,14 +35,14 @@ const WRITTEN: Record<Format, readonly string[]> = {
     '{TABLE: {}, a: 1}\n',
   ],
 };
-let place: ClientsPlace;
+let fixture: ClientsFixture;
 beforeEach(() => {
-  place = clientsPlace();
+  fixture = openClientsFixture();
 });
-afterEach(() => place.remove());
+afterEach(() => fixture.remove());
 
 /** Maps the name of each entry in a client's file to its URL. */
-function urlsIn(id: string, text = place.read(id) ?? ''): Record<string, unknown> {
+function urlsIn(id: string, text = fixture.read(id) ?? ''): Record<string, unknown> {
   const { format, table, url } = CLIENTS.find((client) => client.id === id)!;
   const entries = (EDITORS[format].read(text)[table] ?? {}) as Record<string, Record<string, unknown>>;
   return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, entry[url]]));
@@ -50,203 +50,203 @@ function urlsIn(id: string, text = place.read(id) ?? ''): Record<string, unknown
 
 describe('Clients', () => {
   it.each(IDS)('registers a client with the endpoints of its groups and removes them on delete: %s', async (id) => {
-    const [registered] = await place.clients.register([id], ['dev'], false);
+    const [registered] = await fixture.clients.register([id], ['dev'], false);
     expect(registered).toMatchObject({
       name: id,
       groups: ['dev'],
-      configuration: { file: place.fileOf(id), written: true, servers: { tools: TOOLS } },
+      configuration: { file: fixture.fileOf(id), written: true, servers: { tools: TOOLS } },
     });
     expect(urlsIn(id)).toEqual({ tools: TOOLS });
     expect(urlsIn(id, registered?.configuration.text)).toEqual({ tools: TOOLS });
-    await place.clients.delete(id);
-    expect([urlsIn(id), await place.clients.list()]).toEqual([{}, []]);
+    await fixture.clients.delete(id);
+    expect([urlsIn(id), await fixture.clients.list()]).toEqual([{}, []]);
   });
 
   it('changes nothing else in the file, keeps comments and writes a backup', async () => {
     const before =
       '// mine\n{\n  "theme": "dark", // at night\n  "context_servers": {\n    "a": {\n      "command": "x"\n    }\n  }\n}\n';
-    place.write('zed', before);
-    const [registered] = await place.clients.register(['zed'], ['dev', 'ops'], false);
+    fixture.write('zed', before);
+    const [registered] = await fixture.clients.register(['zed'], ['dev', 'ops'], false);
     expect(urlsIn('zed')).toEqual({ a: undefined, tools: TOOLS, prod: PROD });
-    expect(place.read('zed')).toContain('// at night');
+    expect(fixture.read('zed')).toContain('// at night');
     expect(readFileSync(registered?.configuration.backup ?? '', 'utf8')).toBe(before);
-    await place.clients.delete('zed');
-    expect(place.read('zed')).toBe(before);
+    await fixture.clients.delete('zed');
+    expect(fixture.read('zed')).toBe(before);
   });
 
   it.each(CLIENTS.map(({ id, format, table }) => [id, format, table] as const))(
     'restores the file byte for byte on delete: %s',
     async (id, format, table) => {
       for (const before of WRITTEN[format].map((text) => text.replaceAll('TABLE', table))) {
-        place.write(id, before);
-        await place.clients.register([id], ['dev', 'ops'], false);
+        fixture.write(id, before);
+        await fixture.clients.register([id], ['dev', 'ops'], false);
         expect(urlsIn(id)).toMatchObject({ tools: TOOLS, prod: PROD });
-        await place.clients.delete(id);
-        expect(place.read(id)).toBe(before);
+        await fixture.clients.delete(id);
+        expect(fixture.read(id)).toBe(before);
       }
     },
   );
 
   it('keeps later edits of the file on delete', async () => {
     const before = '{ "context_servers": {} }\n';
-    place.write('zed', before);
-    await place.clients.register(['zed'], ['dev'], false);
-    place.write('zed', `${place.read('zed')}// mine\n`);
-    await place.clients.delete('zed');
-    expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
+    fixture.write('zed', before);
+    await fixture.clients.register(['zed'], ['dev'], false);
+    fixture.write('zed', `${fixture.read('zed')}// mine\n`);
+    await fixture.clients.delete('zed');
+    expect([urlsIn('zed'), fixture.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
     // The old backup must not bring back entries of vmcp.
-    await place.clients.register(['zed'], ['dev'], false);
-    await place.clients.register(['zed'], ['ops'], false);
-    await place.clients.delete('zed');
-    expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
+    await fixture.clients.register(['zed'], ['dev'], false);
+    await fixture.clients.register(['zed'], ['ops'], false);
+    await fixture.clients.delete('zed');
+    expect([urlsIn('zed'), fixture.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
   });
 
   it('records a client even if the last write of its record fails', async () => {
-    place.failOnce();
-    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toThrow('no space left');
+    fixture.failOnce();
+    await expect(fixture.clients.register(['cursor'], ['dev'], false)).rejects.toThrow('no space left');
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
-    expect(await place.clients.list()).toEqual([{ name: 'cursor', groups: ['dev'] }]);
-    await place.clients.delete('cursor');
+    expect(await fixture.clients.list()).toEqual([{ name: 'cursor', groups: ['dev'] }]);
+    await fixture.clients.delete('cursor');
     expect(urlsIn('cursor')).toEqual({});
   });
 
   it('writes the endpoints of all groups if none is named', async () => {
-    await place.clients.register(['cursor'], [], false);
+    await fixture.clients.register(['cursor'], [], false);
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS, prod: PROD });
   });
 
   it('replaces the groups of a registered client', async () => {
-    await place.clients.register(['codex'], ['dev'], false);
-    await place.clients.register(['codex'], ['ops'], false);
+    await fixture.clients.register(['codex'], ['dev'], false);
+    await fixture.clients.register(['codex'], ['ops'], false);
     expect(urlsIn('codex')).toEqual({ prod: PROD });
-    expect(await place.clients.list()).toEqual([{ name: 'codex', groups: ['ops'] }]);
-    const text = place.read('codex');
-    await place.clients.register(['codex'], ['ops'], false);
-    expect(place.read('codex')).toBe(text);
+    expect(await fixture.clients.list()).toEqual([{ name: 'codex', groups: ['ops'] }]);
+    const text = fixture.read('codex');
+    await fixture.clients.register(['codex'], ['ops'], false);
+    expect(fixture.read('codex')).toBe(text);
   });
 
   it('writes no file without an endpoint, and Clients.update adds the endpoint later', async () => {
-    place.serve('tools', 'dev', undefined);
-    const [registered] = await place.clients.register(['cursor'], ['dev'], false);
+    fixture.serve('tools', 'dev', undefined);
+    const [registered] = await fixture.clients.register(['cursor'], ['dev'], false);
     expect(registered?.configuration).toMatchObject({ written: false, servers: {}, text: '' });
-    expect(place.read('cursor')).toBeUndefined();
-    place.serve('tools', 'dev', TOOLS);
-    expect(await place.clients.update()).toEqual(new Map());
+    expect(fixture.read('cursor')).toBeUndefined();
+    fixture.serve('tools', 'dev', TOOLS);
+    expect(await fixture.clients.update()).toEqual(new Map());
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
   });
 
   it('returns text and writes no file in a cluster', async () => {
-    const [registered] = await place.inCluster.register(['goose'], ['ops'], false);
+    const [registered] = await fixture.inCluster.register(['goose'], ['ops'], false);
     expect(registered?.configuration).toMatchObject({ written: false, servers: { prod: PROD } });
     expect(registered?.configuration.file).toBeUndefined();
     expect(urlsIn('goose', registered?.configuration.text)).toEqual({ prod: PROD });
-    await place.inCluster.delete('goose');
-    expect(readdirSync(place.folder)).toEqual(['records']);
+    await fixture.inCluster.delete('goose');
+    expect(readdirSync(fixture.folder)).toEqual(['records']);
   });
 
   it('rejects unknown clients and groups with a list of the known ones', async () => {
-    await expect(place.clients.register(['emacs'], [], false)).rejects.toMatchObject({
+    await expect(fixture.clients.register(['emacs'], [], false)).rejects.toMatchObject({
       code: 'bad_request',
       message: expect.stringContaining('claude-code, cursor'),
     });
-    await expect(place.clients.register(['cursor'], ['dev', 'nobody'], false)).rejects.toMatchObject({
+    await expect(fixture.clients.register(['cursor'], ['dev', 'nobody'], false)).rejects.toMatchObject({
       code: 'bad_request',
       message: expect.stringContaining('no group "nobody" (there is: dev, ops, empty)'),
     });
-    expect(readdirSync(place.folder)).toEqual([]);
+    expect(readdirSync(fixture.folder)).toEqual([]);
   });
 
   it('rejects the delete of an unregistered client', async () => {
     for (const name of ['cursor', '../../etc/passwd'])
-      await expect(place.clients.delete(name)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(fixture.clients.delete(name)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
 describe('the files of clients', () => {
   it('follow changed, new and deleted endpoints', async () => {
-    await place.clients.register(['cursor'], ['dev'], false);
-    place.serve('tools', 'dev', 'http://127.0.0.1:4493/mcp');
-    place.serve('second', 'dev', 'http://127.0.0.1:4503/mcp');
-    expect(await place.clients.update()).toEqual(new Map());
+    await fixture.clients.register(['cursor'], ['dev'], false);
+    fixture.serve('tools', 'dev', 'http://127.0.0.1:4493/mcp');
+    fixture.serve('second', 'dev', 'http://127.0.0.1:4503/mcp');
+    expect(await fixture.clients.update()).toEqual(new Map());
     expect(urlsIn('cursor')).toEqual({ tools: 'http://127.0.0.1:4493/mcp', second: 'http://127.0.0.1:4503/mcp' });
-    place.stopServing('second');
-    place.serve('tools', 'dev', undefined);
-    await place.clients.update();
+    fixture.stopServing('second');
+    fixture.serve('tools', 'dev', undefined);
+    await fixture.clients.update();
     expect(urlsIn('cursor')).toEqual({ tools: 'http://127.0.0.1:4493/mcp' });
   });
 
   it('stay unchanged while the endpoints do, even after a user removed an entry', async () => {
-    await place.clients.register(['cursor'], ['dev'], false);
-    place.write('cursor', '{}');
-    await place.clients.update();
-    expect(place.read('cursor')).toBe('{}');
+    await fixture.clients.register(['cursor'], ['dev'], false);
+    fixture.write('cursor', '{}');
+    await fixture.clients.update();
+    expect(fixture.read('cursor')).toBe('{}');
   });
 
   it('keep entries of other programs, which are neither overwritten nor removed', async () => {
     const theirs = '{"mcpServers": {"tools": {"command": "x"}}}';
-    place.write('cursor', theirs);
-    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
+    fixture.write('cursor', theirs);
+    await expect(fixture.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('force=true'),
     });
-    expect([place.read('cursor'), await place.clients.list()]).toEqual([theirs, []]);
-    await place.clients.register(['cursor'], ['dev'], true);
+    expect([fixture.read('cursor'), await fixture.clients.list()]).toEqual([theirs, []]);
+    await fixture.clients.register(['cursor'], ['dev'], true);
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
-    place.write('cursor', '{"mcpServers": {"tools": {"url": "http://mine"}}}');
-    await place.clients.delete('cursor');
+    fixture.write('cursor', '{"mcpServers": {"tools": {"url": "http://mine"}}}');
+    await fixture.clients.delete('cursor');
     expect(urlsIn('cursor')).toEqual({ tools: 'http://mine' });
   });
 
   it('pass a check of all files before the first one changes', async () => {
-    place.write('gemini', '{"mcpServers": ');
-    await expect(place.clients.register(['cursor', 'gemini'], ['dev'], false)).rejects.toMatchObject({
+    fixture.write('gemini', '{"mcpServers": ');
+    await expect(fixture.clients.register(['cursor', 'gemini'], ['dev'], false)).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining(place.fileOf('gemini')),
+      message: expect.stringContaining(fixture.fileOf('gemini')),
     });
-    expect([place.read('cursor'), await place.clients.list()]).toEqual([undefined, []]);
+    expect([fixture.read('cursor'), await fixture.clients.list()]).toEqual([undefined, []]);
   });
 
   it('change independently: a failure names its client, and the others are updated', async () => {
-    await place.clients.register(['cursor', 'codex'], ['dev'], false);
-    place.write('cursor', '{');
-    place.serve('tools', 'dev', PROD);
-    const problems = await place.clients.update();
+    await fixture.clients.register(['cursor', 'codex'], ['dev'], false);
+    fixture.write('cursor', '{');
+    fixture.serve('tools', 'dev', PROD);
+    const problems = await fixture.clients.update();
     expect([...problems.keys()]).toEqual(['cursor']);
     expect(urlsIn('codex')).toEqual({ tools: PROD });
-    place.write('cursor', '{}');
-    expect(await place.clients.update()).toEqual(new Map());
+    fixture.write('cursor', '{}');
+    expect(await fixture.clients.update()).toEqual(new Map());
     expect(urlsIn('cursor')).toEqual({ tools: PROD });
   });
 
   it.each([
-    ['a link to nothing', (file: string) => symlinkSync(join(place.folder, 'nothing'), file)],
+    ['a link to nothing', (file: string) => symlinkSync(join(fixture.folder, 'nothing'), file)],
     ['a device', (file: string) => symlinkSync('/dev/zero', file)],
     ['a folder', (file: string) => mkdirSync(file)],
   ])('prevent a registration if one is %s', async (_, make) => {
-    const file = place.fileOf('cursor');
+    const file = fixture.fileOf('cursor');
     mkdirSync(dirname(file), { recursive: true });
     make(file);
-    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
+    await expect(fixture.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining(file),
     });
-    expect(await place.clients.list()).toEqual([]);
+    expect(await fixture.clients.list()).toEqual([]);
   });
 
   it('prevent a registration if the home folder is a file', async () => {
-    writeFileSync(join(place.folder, 'home'), 'a file');
-    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({ code: 'internal' });
-    expect(await place.clients.list()).toEqual([]);
+    writeFileSync(join(fixture.folder, 'home'), 'a file');
+    await expect(fixture.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({ code: 'internal' });
+    expect(await fixture.clients.list()).toEqual([]);
   });
 
   it('keep their content if the folder is not writable', async () => {
     const before = '{"mcpServers": {}}';
-    place.write('cursor', before);
-    chmodSync(dirname(place.fileOf('cursor')), 0o500);
-    const told = await registerAsNobody(place.folder);
+    fixture.write('cursor', before);
+    chmodSync(dirname(fixture.fileOf('cursor')), 0o500);
+    const told = await registerAsNobody(fixture.folder);
     expect(told).toMatch(/^internal: .*may not be read or written by this user: change its owner or mode/);
-    expect([place.read('cursor'), readdirSync(dirname(place.fileOf('cursor')))]).toEqual([before, ['mcp.json']]);
-    chmodSync(dirname(place.fileOf('cursor')), 0o700);
+    expect([fixture.read('cursor'), readdirSync(dirname(fixture.fileOf('cursor')))]).toEqual([before, ['mcp.json']]);
+    chmodSync(dirname(fixture.fileOf('cursor')), 0o700);
   });
 });
 

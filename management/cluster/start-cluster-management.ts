@@ -10,7 +10,7 @@ import { renderAuditLine, Serving } from '../serving.ts';
 import type { Services } from '../services.ts';
 import { createRoutes } from '../routes.ts';
 import { announceAuthority } from './announce-authority.ts';
-import { clusterAuthority } from './cluster-authority.ts';
+import { clusterAuthenticator } from './cluster-authenticator.ts';
 import { type ClusterDeps, clusterServices } from './cluster-services.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
@@ -95,7 +95,7 @@ function servingOf(settings: ClusterManagementSettings, servicesOf: (namespace: 
   const { api, apiGroup, usualNamespace, watched, audit, onFailure } = settings;
   const now = () => performance.now();
   return new Serving({
-    authority: clusterAuthority({ api, apiGroup, namespace: usualNamespace, watched }),
+    authenticator: clusterAuthenticator({ api, apiGroup, namespace: usualNamespace, watched }),
     servicesOf,
     addresses: limitRate({ ...ADDRESS_RATE, now }),
     callers: limitRate({ ...CALLER_RATE, now }),

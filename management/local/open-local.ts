@@ -10,7 +10,7 @@ import { OPERATIONS } from '../operations/table.ts';
 import { renderAuditLine, Serving } from '../serving.ts';
 import { createRoutes } from '../routes.ts';
 import type { Services } from '../services.ts';
-import { localAuthority } from './local-authority.ts';
+import { localAuthenticator } from './local-authenticator.ts';
 import { type LocalDeps, localServices } from './local-services.ts';
 
 const FIRST_PORT = 4485;
@@ -33,7 +33,7 @@ export async function openLocalManagement(place: LocalDeps): Promise<OpenManagem
   const servicesOf = localServices(place);
   let port = 0;
   const serving = new Serving({
-    authority: localAuthority(token, () => port),
+    authenticator: localAuthenticator(token, () => port),
     servicesOf,
     addresses: limitRate({ burst: 400, perSecond: 100, ...limits }),
     callers: limitRate({ burst: 400, perSecond: 100, ...limits }),

@@ -10,7 +10,7 @@ const getVersion = operation({
   summary: 'Version of vmcp',
   result: z.strictObject({ version: z.string().describe('Version of this program.') }),
   problems: {},
-  touches: () => [],
+  permissions: () => [],
   run: (_, { version }) => Promise.resolve({ body: { version } }),
 });
 
@@ -21,7 +21,7 @@ const getOpenApi = operation({
   summary: 'This API as an OpenAPI 3.1 document',
   result: z.looseObject({ openapi: z.literal('3.1.1') }),
   problems: {},
-  touches: () => [],
+  permissions: () => [],
   run: (_, { openApi }) => Promise.resolve({ body: openApi }),
 });
 

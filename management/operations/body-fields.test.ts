@@ -4,7 +4,7 @@ import { jsonSchemaLeaves } from '#operator/testdata/json-schema-leaves';
 import { RECORDED_BODY_FIELDS } from '../records/recorded-only.ts';
 import { WorkloadDetail } from '../records/workload.ts';
 import { SETTING_EFFECTS } from '../testdata/body-effects.ts';
-import { type Body, type Effect, openBodyPlace } from '../testdata/body-place.ts';
+import { type Body, type Effect, openBodyFixture } from '../testdata/body-fixture.ts';
 import { SKILL_EFFECTS } from '../testdata/skill-body-effects.ts';
 import { WORKLOAD_EFFECTS } from '../testdata/workload-body-effects.ts';
 import { NoBody } from '../operation.ts';
@@ -27,18 +27,18 @@ const fields = OPERATIONS.filter(({ body }) => body !== NoBody).flatMap(({ id, b
 /** Returns the observed effect of one of the two bodies, in an environment of its own. */
 async function observed(field: string, { before, params = {}, bodies, observe }: Effect, which: 0 | 1) {
   const [id = '', leaf = ''] = field.split(' ');
-  const place = await openBodyPlace();
+  const fixture = await openBodyFixture();
   try {
-    await before?.(place);
-    const both = await bodies(place);
+    await before?.(fixture);
+    const both = await bodies(fixture);
     expect(differing(...both)).toEqual([leaf.split('.*', 1)[0]]);
-    const answer = await place.call(id, { params, body: both[which] });
+    const answer = await fixture.call(id, { params, body: both[which] });
     // The API must accept the first body; it may reject the second.
     if (which === 0) expect(answer.status).toBeLessThan(300);
-    const seen = JSON.stringify(await observe(place, answer));
-    return seen.replaceAll(place.base, 'base').replaceAll(new URL(place.source).host, 'source');
+    const seen = JSON.stringify(await observe(fixture, answer));
+    return seen.replaceAll(fixture.base, 'base').replaceAll(new URL(fixture.source).host, 'source');
   } finally {
-    await place.close();
+    await fixture.close();
   }
 }
 

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { type ClientsPlace, clientsPlace, PROD, TOOLS } from '../clients/testdata/clients-place.ts';
+import { type ClientsFixture, openClientsFixture, PROD, TOOLS } from '../clients/testdata/clients-fixture.ts';
 import { ClientList, RegisteredClient } from '../records/client.ts';
 import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
 import { clientOperations } from './clients.ts';
 
-let place: ClientsPlace;
+let fixture: ClientsFixture;
 let served: ServedOperations;
 beforeEach(async () => {
-  place = clientsPlace();
-  served = await serveOperations(clientOperations, { services: servicesWith({ clients: place.clients }) });
+  fixture = openClientsFixture();
+  served = await serveOperations(clientOperations, { services: servicesWith({ clients: fixture.clients }) });
 });
 afterEach(async () => {
   await served.close();
-  place.remove();
+  fixture.remove();
 });
 
 async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
@@ -39,7 +39,7 @@ describe('registerClient and registerClients', () => {
       200,
       expect.objectContaining({ name: 'cursor', groups: ['dev'] }),
     ]);
-    expect(JSON.parse(place.read('cursor') ?? '')).toEqual({ mcpServers: { tools: { type: 'http', url: TOOLS } } });
+    expect(JSON.parse(fixture.read('cursor') ?? '')).toEqual({ mcpServers: { tools: { type: 'http', url: TOOLS } } });
     const list = await ask('GET', '/clients');
     expect([list.status, ClientList.parse(list.body)]).toEqual([
       200,
@@ -84,7 +84,7 @@ describe('registerClient and registerClients', () => {
   });
 
   it('answers 409 if an entry belongs to another program, unless forced', async () => {
-    place.write('cursor', '{"mcpServers": {"tools": {"command": "x"}}}');
+    fixture.write('cursor', '{"mcpServers": {"tools": {"command": "x"}}}');
     expect(await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] })).toEqual(
       refused(409, 'conflict', 'tools'),
     );
@@ -96,14 +96,14 @@ describe('deleteClient', () => {
   it('answers 204, and 404 for a client that is not registered', async () => {
     await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] });
     expect(await ask('DELETE', '/clients/cursor')).toEqual({ status: 204, body: undefined });
-    expect(JSON.parse(place.read('cursor') ?? '')).toEqual({});
+    expect(JSON.parse(fixture.read('cursor') ?? '')).toEqual({});
     for (const name of ['cursor', 'emacs', '..%2F..%2Fetc%2Fpasswd'])
       expect(await ask('DELETE', `/clients/${name}`)).toEqual(refused(404, 'not_found', 'is registered'));
   });
 
   it('answers 409 for an unreadable file and keeps the registration', async () => {
     await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] });
-    place.write('cursor', '{');
+    fixture.write('cursor', '{');
     expect(await ask('DELETE', '/clients/cursor')).toEqual(refused(409, 'conflict', 'nothing was written'));
     expect((await ask('GET', '/clients')).body).toEqual({ clients: [{ name: 'cursor', groups: ['dev'] }] });
   });

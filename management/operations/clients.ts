@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isOn } from '../flag.ts';
-import { Nothing, operation, PLAIN, type Touch } from '../operation.ts';
+import { Nothing, operation, PLAIN, type Permission } from '../operation.ts';
 import { ClientInPath, ClientList, Forced, NewClient, NewClients, RegisteredClient } from '../records/client.ts';
 
-const client = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'clients', name });
+const client = (verb: Permission['verb'], name: string): Permission => ({ verb, resource: 'clients', name });
 
 /** Requires `update` too, as a registered client gets new groups; and both lists, as the answer reveals endpoints. */
-const registering = (names: readonly string[]): Touch[] => [
-  ...names.flatMap((name): Touch[] => [client('create', name), client('update', name)]),
+const registering = (names: readonly string[]): Permission[] => [
+  ...names.flatMap((name): Permission[] => [client('create', name), client('update', name)]),
   { verb: 'list', resource: 'mcpgroups' },
   { verb: 'list', resource: 'virtualmcpservers' },
 ];
@@ -30,7 +30,7 @@ const registerClient = operation({
   result: RegisteredClient,
   problems: PROBLEMS,
   first: () => ({ verb: 'list', resource: 'mcpgroups' }),
-  touches: ({ body: { name } }) => registering([name]),
+  permissions: ({ body: { name } }) => registering([name]),
   audit: 'management_client_registered',
   async run({ body: { name, groups }, query: { force } }, { clients }) {
     const [body] = await clients.register([name], groups, isOn(force));
@@ -51,7 +51,7 @@ export const registerClients = operation({
   result: z.array(RegisteredClient),
   problems: PROBLEMS,
   first: () => ({ verb: 'list', resource: 'mcpgroups' }),
-  touches: ({ body: { names } }) => registering(names),
+  permissions: ({ body: { names } }) => registering(names),
   audit: 'management_clients_registered',
   async run({ body: { names, groups }, query: { force } }, { clients }) {
     return { body: await clients.register(names, groups, isOn(force)) };
@@ -66,7 +66,7 @@ export const listClients = operation({
   summary: 'List registered clients',
   result: ClientList,
   problems: { store_damaged: PROBLEMS.store_damaged },
-  touches: () => [{ verb: 'list', resource: 'clients' }],
+  permissions: () => [{ verb: 'list', resource: 'clients' }],
   run: async (_, { clients }) => ({ body: { clients: await clients.list() } }),
 });
 
@@ -80,7 +80,7 @@ export const deleteClient = operation({
   success: 204,
   result: Nothing,
   problems: { not_found: 'no client of this name is registered', ...PROBLEMS },
-  touches: ({ params: { name } }) => [client('delete', name)],
+  permissions: ({ params: { name } }) => [client('delete', name)],
   audit: 'management_client_deleted',
   async run({ params: { name } }, { clients }) {
     await clients.delete(name);

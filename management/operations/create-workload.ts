@@ -30,7 +30,7 @@ export const createWorkload = operation({
     ...WRITING,
   },
   first: () => ({ verb: 'create', resource: 'mcpservers' }),
-  touches: ({ body: { registry_entry: entry, ...body } }) => [
+  permissions: ({ body: { registry_entry: entry, ...body } }) => [
     workload('create', nameFor(body.name, entry)),
     ...(entry === undefined ? [] : [{ verb: 'get', resource: 'registries', name: DEFAULT } as const]),
   ],

@@ -1,13 +1,13 @@
 import { isOn } from '../flag.ts';
 import { z } from 'zod';
-import { Nothing, operation, PLAIN, type Touch } from '../operation.ts';
+import { Nothing, operation, PLAIN, type Permission } from '../operation.ts';
 import { pageOf, PAGING } from '../paging.ts';
 import { ChangedGroup, GroupInPath, GroupList, NewGroup, WorkloadGroup } from '../records/group.ts';
 import { WorkloadForced } from '../records/workload.ts';
 
 /** Required because a group lists its workloads. */
-const MEMBERS: Touch = { verb: 'list', resource: 'mcpservers' };
-const group = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpgroups', name });
+const MEMBERS: Permission = { verb: 'list', resource: 'mcpservers' };
+const group = (verb: Permission['verb'], name: string): Permission => ({ verb, resource: 'mcpgroups', name });
 
 const NOT_FOUND = 'there is no group of this name';
 const OWNED = 'another manager owns what would change, or its manifest cannot be edited without loss';
@@ -22,7 +22,7 @@ export const listGroups = operation({
   query: z.strictObject(PAGING),
   result: GroupList,
   problems: {},
-  touches: () => [{ verb: 'list', resource: 'mcpgroups' }, MEMBERS],
+  permissions: () => [{ verb: 'list', resource: 'mcpgroups' }, MEMBERS],
   async run({ query }, { groups }) {
     const { items, next } = pageOf(await groups.list(), ({ name }) => name, query);
     return { body: { groups: items, next_cursor: next } };
@@ -39,7 +39,7 @@ export const getGroup = operation({
   result: WorkloadGroup,
   givesTag: true,
   problems: { not_found: NOT_FOUND },
-  touches: ({ params: { name } }) => [group('get', name), MEMBERS],
+  permissions: ({ params: { name } }) => [group('get', name), MEMBERS],
   async run({ params: { name } }, { groups }) {
     const { group: body, version: etag } = await groups.get(name);
     return { body, etag };
@@ -58,7 +58,7 @@ export const createGroup = operation({
   givesTag: true,
   problems: { already_exists: 'there is a group of this name', busy: BUSY },
   first: () => MEMBERS,
-  touches: ({ body: { name } }) => [group('create', name), MEMBERS],
+  permissions: ({ body: { name } }) => [group('create', name), MEMBERS],
   audit: 'management_group_created',
   async run({ body: wanted }, { groups }) {
     const { group: body, version: etag } = await groups.create(wanted);
@@ -80,7 +80,7 @@ export const editGroup = operation({
   takesTag: true,
   problems: { not_found: NOT_FOUND, conflict: OWNED, busy: BUSY },
   first: () => MEMBERS,
-  touches: ({ params: { name } }) => [group('update', name), MEMBERS],
+  permissions: ({ params: { name } }) => [group('update', name), MEMBERS],
   audit: 'management_group_edited',
   async run({ params: { name }, query: { force }, body: { description }, ifMatch }, { groups }) {
     const edited = await groups.edit(name, description, { expected: ifMatch, force: isOn(force) });
@@ -103,7 +103,11 @@ export const deleteGroup = operation({
     in_use: 'workloads or VirtualMCPServers refer to it',
     busy: BUSY,
   },
-  touches: ({ params: { name } }) => [group('delete', name), MEMBERS, { verb: 'list', resource: 'virtualmcpservers' }],
+  permissions: ({ params: { name } }) => [
+    group('delete', name),
+    MEMBERS,
+    { verb: 'list', resource: 'virtualmcpservers' },
+  ],
   audit: 'management_group_deleted',
   async run({ params: { name }, ifMatch }, { groups }) {
     await groups.delete(name, ifMatch);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Input, operation, PLAIN, type Touch } from '../operation.ts';
+import { type Input, operation, PLAIN, type Permission } from '../operation.ts';
 import { NEXT_CURSOR, pageOf, PAGING } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { Registry, RegistryInfo } from '../records/registry.ts';
@@ -18,8 +18,8 @@ const NOT_FOUND = { not_found: 'there is no registry of this name' } as const;
 const NO_COPY = { unavailable: 'the source cannot be read, and there is no copy of it' } as const;
 const DAMAGED = { store_damaged: 'the settings of the registry cannot be read' } as const;
 
-const registry = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'registries', name });
-const readRegistry = ({ params: { name } }: Input<z.infer<typeof RegistryInPath>, unknown, unknown>): Touch[] => [
+const registry = (verb: Permission['verb'], name: string): Permission => ({ verb, resource: 'registries', name });
+const readRegistry = ({ params: { name } }: Input<z.infer<typeof RegistryInPath>, unknown, unknown>): Permission[] => [
   registry('get', name),
   // The cluster registry lists objects of the cluster, so it requires permission to list them.
   ...(name === CLUSTER ? [{ verb: 'list', resource: 'mcpservers' } as const] : []),
@@ -34,7 +34,7 @@ export const listRegistries = operation({
   summary: 'List the registries',
   result: z.strictObject({ registries: z.array(RegistryInfo).describe('The default one first.') }),
   problems: DAMAGED,
-  touches: () => [{ verb: 'list', resource: 'registries' }],
+  permissions: () => [{ verb: 'list', resource: 'registries' }],
   run: async (_, { registries }) => ({ body: { registries: await registries.list() } }),
 });
 
@@ -50,7 +50,7 @@ const getRegistry = operation({
   givesTag: true,
   tagsAll: true,
   problems: { ...NOT_FOUND, ...NO_COPY, ...DAMAGED },
-  touches: readRegistry,
+  permissions: readRegistry,
   async run({ params: { name } }, { registries }) {
     const { registry: body, version, json } = await registries.get(name);
     return { body, ...(version !== undefined && { etag: version }), ...(json && { json }) };
@@ -81,7 +81,7 @@ export const listRegistryServers = operation({
   }),
   result: ServerList,
   problems: { ...NOT_FOUND, ...NO_COPY, ...DAMAGED },
-  touches: readRegistry,
+  permissions: readRegistry,
   async run({ params: { name }, query: { search = '', ...paging } }, { registries }) {
     const { registry: content } = (await registries.get(name)).registry;
     const all = [
@@ -114,7 +114,7 @@ export const getRegistryServer = operation({
     remote_server: RemoteServer.optional(),
   }),
   problems: { not_found: 'there is no registry, or no server in it, of this name', ...NO_COPY, ...DAMAGED },
-  touches: readRegistry,
+  permissions: readRegistry,
   async run({ params: { name, serverName } }, { registries }) {
     const { registry: content } = (await registries.get(name)).registry;
     const server = serversOf(content).get(serverName);
@@ -162,7 +162,7 @@ export const updateRegistry = operation({
     upstream_timeout: 'the registry or its issuer does not answer in time',
   },
   first: ({ name }) => registry('update', name),
-  touches: ({ params: { name }, body: { auth } }) => [
+  permissions: ({ params: { name }, body: { auth } }) => [
     registry('update', name),
     ...(auth?.client_secret_ref === undefined
       ? []

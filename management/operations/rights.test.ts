@@ -1,16 +1,16 @@
 import { expect, it } from '@jest/globals';
-import { NoBody, type Operation, type RawRequest, type Touch } from '../operation.ts';
+import { NoBody, type Operation, type RawRequest, type Permission } from '../operation.ts';
 import { type Sample, sampleOf, SAMPLES } from '../testdata/operation-samples.ts';
 import { OPERATIONS } from './table.ts';
 
 /** Returns a permission in the format of `kubectl auth can-i`, with the API group if it is not vmcp's. */
-const told = ({ verb, resource, group, name }: Touch): string =>
+const told = ({ verb, resource, group, name }: Permission): string =>
   `${verb} ${resource}${group === undefined ? '' : `.${group || 'core'}`}${name === undefined ? '' : `/${name}`}`;
 
 async function rightsFor(row: Operation, { params = {}, body }: Pick<Sample, 'params' | 'body'>): Promise<string[]> {
   const asked: string[] = [];
-  const check: RawRequest['caller']['check'] = (touch) => {
-    asked.push(told(touch));
+  const check: RawRequest['caller']['check'] = (permission) => {
+    asked.push(told(permission));
     return Promise.resolve();
   };
   const caller = { name: 'somebody', check };
@@ -77,7 +77,7 @@ it.each(OPERATIONS.filter(({ body }) => body !== NoBody))(
   '$id checks one of its permissions before it reads a long body',
   async (row) => {
     const asked: string[] = [];
-    const check = (touch: Touch) => Promise.resolve(void asked.push(told(touch)));
+    const check = (permission: Permission) => Promise.resolve(void asked.push(told(permission)));
     const { params = {}, rights } = sampleOf(row.id);
     await row.checkFirst({ params, caller: { name: 'somebody', check } });
     const [first = ''] = asked;

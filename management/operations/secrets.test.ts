@@ -3,32 +3,32 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
-import type { Touch } from '../operation.ts';
+import type { Permission } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import { SecretDone, SecretKeys, SecretsSetUp } from '../records/secret.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
-import { secretsPlace, type SecretsPlace } from '../secrets/testdata/secrets-place.ts';
+import { openSecretsFixture, type SecretsFixture } from '../secrets/testdata/secrets-fixture.ts';
 import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
 import { secretOperations } from './secrets.ts';
 
 const KEYS = '/secrets/default/keys';
 const VALUE = 'hunter2-the-value';
-let place: SecretsPlace;
+let fixture: SecretsFixture;
 let served: ServedOperations;
 
 async function serve(environment?: NodeJS.ProcessEnv): Promise<void> {
-  const local = environment === undefined ? place.withPassword() : place.open(environment);
+  const local = environment === undefined ? fixture.withPassword() : fixture.open(environment);
   served = await serveOperations(secretOperations, { services: servicesWith({ secrets: local.in('default') }) });
 }
 
 beforeEach(async () => {
-  place = secretsPlace();
+  fixture = openSecretsFixture();
   await serve();
 });
 afterEach(async () => {
   await served.close();
-  place.remove();
+  fixture.remove();
 });
 
 interface Asked {
@@ -58,7 +58,7 @@ describe('setUpSecrets', () => {
     const answer = await setUp('encrypted', 'correct horse');
     expect([answer.status, shaped(SecretsSetUp, answer)]).toEqual([
       201,
-      { provider_type: 'encrypted', message: expect.stringContaining(place.file) },
+      { provider_type: 'encrypted', message: expect.stringContaining(fixture.file) },
     ]);
     expect((await setUp('environment')).status).toBe(201);
     expect(served.changes.map(({ type, outcome }) => [type, outcome])).toEqual([
@@ -87,12 +87,12 @@ describe('setUpSecrets', () => {
     expect(codes(await ask('GET', KEYS))).toEqual([500, 'secrets_locked']);
     expect((await setUp('encrypted', 'correct horse')).status).toBe(201);
     expect((await setUp('encrypted', 'another horse')).status).toBe(201);
-    expect(await place.withPassword('another horse').read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
+    expect(await fixture.withPassword('another horse').read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
   });
 
   it('answers 500 for a damaged file', async () => {
     await setUp();
-    truncateSync(place.file, 100);
+    truncateSync(fixture.file, 100);
     expect(codes(await setUp())).toEqual([500, 'store_damaged']);
   });
 });
@@ -107,7 +107,7 @@ describe('the operations on secrets', () => {
     ]);
     const updated = await ask('PUT', `${KEYS}/GITHUB.token_1-x`, { value: `${VALUE}-2` });
     expect([updated.status, shaped(SecretDone, updated).key]).toEqual([200, 'GITHUB.token_1-x']);
-    expect((await place.withPassword().read('default', ['GITHUB.token_1-x'])).get('GITHUB.token_1-x')).toBe(
+    expect((await fixture.withPassword().read('default', ['GITHUB.token_1-x'])).get('GITHUB.token_1-x')).toBe(
       `${VALUE}-2`,
     );
     const listed = await ask('GET', KEYS);
@@ -147,7 +147,7 @@ describe('the operations on secrets', () => {
     await setUp();
     await ask('POST', KEYS, { key: 'A', value: VALUE });
     expect(codes(await ask('POST', KEYS, { key: 'A', value: 'other' }))).toEqual([409, 'already_exists']);
-    expect((await place.withPassword().read('default', ['A'])).get('A')).toBe(VALUE);
+    expect((await fixture.withPassword().read('default', ['A'])).get('A')).toBe(VALUE);
   });
 
   it('answer 405 with a read-only provider', async () => {
@@ -166,23 +166,23 @@ describe('the operations on secrets', () => {
   it('answer 500 with the name of a damaged or locked file', async () => {
     await setUp();
     await ask('POST', KEYS, { key: 'A', value: VALUE });
-    const before = readFileSync(place.file);
+    const before = readFileSync(fixture.file);
     await served.close();
     await serve({ VMCP_SECRETS_PASSWORD: 'wrong password' });
     const locked = await ask('POST', KEYS, { key: 'B', value: VALUE });
     expect([...codes(locked), locked.body.detail]).toEqual([
       500,
       'secrets_locked',
-      expect.stringContaining(place.file),
+      expect.stringContaining(fixture.file),
     ]);
     expect(codes(await ask('PUT', `${KEYS}/A`, { value: VALUE }))).toEqual([500, 'secrets_locked']);
-    expect(readFileSync(place.file)).toEqual(before);
-    truncateSync(place.file, before.length - 1);
+    expect(readFileSync(fixture.file)).toEqual(before);
+    truncateSync(fixture.file, before.length - 1);
     const damaged = await ask('PUT', `${KEYS}/A`, { value: VALUE });
     expect([...codes(damaged), damaged.body.detail]).toEqual([
       500,
       'store_damaged',
-      expect.stringContaining(place.file),
+      expect.stringContaining(fixture.file),
     ]);
     expect(codes(await ask('POST', KEYS, { key: 'B', value: VALUE }))).toEqual([500, 'store_damaged']);
   });
@@ -229,7 +229,7 @@ it('stores no secret value in plain text in the state folder', async () => {
   await setUp();
   await ask('POST', KEYS, { key: 'A', value: VALUE });
   const names = ['provider.json', 'secrets.encrypted', '.lock'];
-  for (const name of names) expect(readFileSync(join(place.file, '..', name), 'utf8')).not.toContain('hunter2');
+  for (const name of names) expect(readFileSync(join(fixture.file, '..', name), 'utf8')).not.toContain('hunter2');
 });
 
 describe('createSecret in a cluster', () => {
@@ -238,13 +238,13 @@ describe('createSecret in a cluster', () => {
   let inCluster: ServedOperations;
   beforeEach(async () => {
     server = await new ObjectServer().start();
-    const check = ({ verb, resource }: Touch) =>
+    const check = ({ verb, resource }: Permission) =>
       may.includes(`${verb} ${resource}`) ? Promise.resolve() : Promise.reject(new Problem('forbidden', verb));
     inCluster = await serveOperations(secretOperations, {
       services: servicesWith({
         secrets: kubernetesSecrets({ api: server.api(), namespace: 'team', apiGroup: 'vmcp.dev' }),
       }),
-      authority: {
+      authenticator: {
         admit: () => undefined,
         authenticate: () => Promise.resolve({ name: 'ann', in: () => ({ name: 'ann', check }) }),
         namespaceOf: () => 'team',

@@ -1,5 +1,5 @@
 import { STORED_SECRET } from '#crds/parts/defaults';
-import { Nothing, operation, PLAIN, type Touch } from '../operation.ts';
+import { Nothing, operation, PLAIN, type Permission } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import {
   ChangedSecret,
@@ -14,10 +14,15 @@ import {
 
 const KEYS = '/secrets/default/keys';
 
-const provider = (verb: Touch['verb']): Touch => ({ verb, resource: 'secretproviders', name: 'default' });
-const stored = (verb: 'create' | 'update'): Touch => ({ verb, group: '', resource: 'secrets', name: STORED_SECRET });
+const provider = (verb: Permission['verb']): Permission => ({ verb, resource: 'secretproviders', name: 'default' });
+const stored = (verb: 'create' | 'update'): Permission => ({
+  verb,
+  group: '',
+  resource: 'secrets',
+  name: STORED_SECRET,
+});
 /** Requires permission for the Kubernetes Secret too, so that the API does not bypass the RBAC of the cluster. */
-const write = (verb: 'create' | 'update' | 'delete'): Touch[] => [
+const write = (verb: 'create' | 'update' | 'delete'): Permission[] => [
   provider('update'),
   stored(verb === 'delete' ? 'update' : verb),
 ];
@@ -56,7 +61,7 @@ export const setUpSecrets = operation({
     secrets_locked: 'the file with the password cannot be read',
   },
   first: () => provider('update'),
-  touches: () => [provider('update')],
+  permissions: () => [provider('update')],
   audit: 'management_secrets_provider_set_up',
   async run({ body: { provider_type, password } }, { secrets }) {
     const { type, message } = await secrets.setUp(provider_type, password);
@@ -73,7 +78,7 @@ export const listSecrets = operation({
   query: SecretPage,
   result: SecretKeys,
   problems: { not_found: 'no secrets provider is set up', ...BROKEN, conflict: CONFLICT },
-  touches: () => [provider('get')],
+  permissions: () => [provider('get')],
   async run({ query }, { secrets }) {
     const { type, keys } = await secrets.list();
     const { items, next } = pageOf(keys, (key) => key, query);
@@ -99,7 +104,7 @@ export const createSecret = operation({
     ...BROKEN,
   },
   first: () => provider('update'),
-  touches: () => write('create'),
+  permissions: () => write('create'),
   audit: 'management_secret_created',
   async run({ body: { key, value }, caller }, { secrets }) {
     // The first key creates the Kubernetes Secret; each later key updates it.
@@ -120,7 +125,7 @@ export const updateSecret = operation({
   result: SecretDone,
   problems: OF_KEY,
   first: () => provider('update'),
-  touches: () => write('update'),
+  permissions: () => write('update'),
   audit: 'management_secret_updated',
   async run({ params: { key }, body: { value } }, { secrets }) {
     await secrets.replace(key, value);
@@ -138,7 +143,7 @@ export const deleteSecret = operation({
   success: 204,
   result: Nothing,
   problems: OF_KEY,
-  touches: () => write('delete'),
+  permissions: () => write('delete'),
   audit: 'management_secret_deleted',
   async run({ params: { key } }, { secrets }) {
     await secrets.delete(key);

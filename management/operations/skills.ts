@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text } from '#crds/parts/primitives';
 import { flag, isOn } from '../flag.ts';
-import { NoBody, Nothing, operation, PLAIN, type Touch } from '../operation.ts';
+import { NoBody, Nothing, operation, PLAIN, type Permission } from '../operation.ts';
 import { InstalledSkill, SKILL_NAME, SkillMetadata, SkillScope } from '../records/skill.ts';
 
 const SkillInPath = z.strictObject({
@@ -43,7 +43,7 @@ const chooseOne = (one: string, other: string) => ({
 
 const oneOf = (one: string, other: string) => ({ oneOf: [{ required: [one] }, { required: [other] }] });
 
-const skill = (verb: Touch['verb'], name?: string): Touch => ({
+const skill = (verb: Permission['verb'], name?: string): Permission => ({
   verb,
   resource: 'skills',
   ...(name !== undefined && { name }),
@@ -69,7 +69,7 @@ export const listSkills = operation({
   }),
   result: z.strictObject({ skills: z.array(InstalledSkill).describe('By name.') }),
   problems: { ...PATHS, ...DAMAGED },
-  touches: () => [skill('list')],
+  permissions: () => [skill('list')],
   async run({ query: { scope, client, project_root: projectRoot, group } }, { skills }) {
     return { body: { skills: await skills.list({ scope, client, projectRoot, group }) } };
   },
@@ -93,7 +93,7 @@ export const getSkill = operation({
     archive: z.string().optional().describe('A tar (gzip or not) or zip archive of the skill in base64.'),
   }),
   problems: { not_found: 'there is no such skill there', ...PATHS, ...DAMAGED },
-  touches: ({ params: { name } }) => [skill('get', name)],
+  permissions: ({ params: { name } }) => [skill('get', name)],
   async run({ params: { name }, query: { scope, project_root: projectRoot, archive: isWanted } }, { skills }) {
     const { skill: installed_skill, metadata, archive } = await skills.get(name, { scope, projectRoot });
     return { body: { installed_skill, metadata, ...(isOn(isWanted) && archive !== undefined && { archive }) } };
@@ -160,7 +160,7 @@ export const installSkill = operation({
     source_failed: 'its source does not answer, or with something else',
   },
   first: () => skill('create'),
-  touches: ({ body: { clients = [], group } }) => [
+  permissions: ({ body: { clients = [], group } }) => [
     skill('create'),
     // An installed skill gets more clients, or new content with force.
     skill('update'),
@@ -203,7 +203,7 @@ export const uninstallSkill = operation({
     ...PATHS,
     ...DAMAGED,
   },
-  touches: ({ params: { name } }) => [skill('delete', name)],
+  permissions: ({ params: { name } }) => [skill('delete', name)],
   audit: 'management_skill_uninstalled',
   async run({ params: { name }, query: { scope, project_root: projectRoot, force } }, { skills }) {
     await skills.uninstall(name, { scope, projectRoot }, isOn(force));
@@ -236,7 +236,7 @@ export const validateSkillOperation = operation({
     too_many_requests: WAITING,
   },
   first: () => skill('get'),
-  touches: () => [skill('get')],
+  permissions: () => [skill('get')],
   async run({ body: { path, archive }, signal }, { skills }) {
     return { body: await skills.validate({ path, archive: bytesOf(archive), signal }) };
   },

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Caller, Operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import { SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { SEARCH, type WorkloadsFixture, openWorkloadsFixture } from '../workloads/testdata/workloads-fixture.ts';
 import { deleteWorkloads, restartWorkload, restartWorkloads, startWorkload, stopWorkload } from './workloads.ts';
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 beforeEach(() => {
-  place = workloadsPlace();
+  fixture = openWorkloadsFixture();
 });
 afterEach(async () => {
-  await place.services().operations.idle();
-  place.remove();
+  await fixture.services().operations.idle();
+  fixture.remove();
 });
 
 /** Caller that may update workloads but may not read Secrets. */
@@ -26,10 +26,10 @@ const everybody: Caller = { name: 'everybody', check: () => Promise.resolve() };
 const does = (operation: Operation, caller: Caller, body?: object) =>
   operation.call(
     { params: body ? {} : { name: 'search' }, query: {}, body, caller, signal: AbortSignal.timeout(60_000) },
-    place.services(),
+    fixture.services(),
   );
 const MANY = { names: ['search'] };
-const isStopped = () => place.read('search.yaml').includes('suspend: true');
+const isStopped = () => fixture.read('search.yaml').includes('suspend: true');
 
 describe('a workload that refers to a Secret', () => {
   it.each([
@@ -42,14 +42,14 @@ describe('a workload that refers to a Secret', () => {
     await expect(does(operation, keyless, body)).rejects.toMatchObject(forbidden);
     expect(isStopped()).toBe(true);
     await does(operation, everybody, body);
-    await place.services().operations.idle();
+    await fixture.services().operations.idle();
     expect(isStopped()).toBe(false);
   });
 
   it('restarts without that permission while it runs', async () => {
     await does(restartWorkload, keyless);
     await does(restartWorkloads, keyless, MANY);
-    expect(place.read('search.yaml')).toContain('restarted-at');
+    expect(fixture.read('search.yaml')).toContain('restarted-at');
   });
 });
 
@@ -69,12 +69,12 @@ it.each([
   'a caller with permission for one workload %s only that one, and no workload if the body names another',
   async (_, operation) => {
     const other = SEARCH.replace('search #', 'other #');
-    place.write('other.yaml', other);
+    fixture.write('other.yaml', other);
     for (const body of [{ names: ['search', 'other'] }, { names: ['other'] }, { group: 'tools' }])
       await expect(does(operation, ofSearch, body)).rejects.toMatchObject({ code: 'forbidden' });
-    expect([place.read('search.yaml'), place.read('other.yaml')]).toEqual([SEARCH, other]);
+    expect([fixture.read('search.yaml'), fixture.read('other.yaml')]).toEqual([SEARCH, other]);
     await does(operation, ofSearch, MANY);
-    await place.services().operations.idle();
-    expect([place.read('search.yaml') === SEARCH, place.read('other.yaml')]).toEqual([false, other]);
+    await fixture.services().operations.idle();
+    expect([fixture.read('search.yaml') === SEARCH, fixture.read('other.yaml')]).toEqual([false, other]);
   },
 );

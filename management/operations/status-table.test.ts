@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../problem.ts';
-import { type Place, type Proof, reachOf } from '../testdata/status-table.ts';
+import { type Platform, type Proof, reachOf } from '../testdata/status-table.ts';
 import { OPERATIONS } from './table.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -33,9 +33,9 @@ const codesOf = ({ status, description }: (typeof LISTED)[number]): ProblemCode[
     (code) => PROBLEMS[code][0] === status && description.includes(`\`${code}\``),
   );
 
-const PLACES: readonly Place[] = ['machine', 'cluster'];
+const PLATFORMS: readonly Platform[] = ['machine', 'cluster'];
 const proofsOf = ({ operationId }: (typeof LISTED)[number], code: ProblemCode): Proof[] =>
-  PLACES.map((place) => reachOf(operationId, code)[place]);
+  PLATFORMS.map((place) => reachOf(operationId, code)[place]);
 const isMet = (proof: Proof): boolean => typeof proof === 'string';
 
 it('every documented status has a test, on one machine or in a cluster', () => {

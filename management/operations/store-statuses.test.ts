@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { homeOf } from '#management/clients/files/clients';
 import { FileLock } from '#lib/files/file-lock';
-import { clientsPlace } from '../clients/testdata/clients-place.ts';
+import { openClientsFixture } from '../clients/testdata/clients-fixture.ts';
 import type { Operation } from '../operation.ts';
 import { openRegistries } from '../registries/testdata/open-registries.ts';
 import { serveRegistry } from '../registries/testdata/serve-registry.ts';
 import type { Services } from '../services.ts';
-import { PASSWORD, secretsPlace, type SecretsPlace } from '../secrets/testdata/secrets-place.ts';
+import { PASSWORD, openSecretsFixture, type SecretsFixture } from '../secrets/testdata/secrets-fixture.ts';
 import { LocalSkills } from '../skills/local-skills.ts';
 import { tgzOf } from '../skills/testdata/archives.ts';
-import { skillText } from '../skills/testdata/skills-place.ts';
+import { skillText } from '../skills/testdata/skills-fixture.ts';
 import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
 import { meetProblem, problemCases } from '../testdata/problem-cases.ts';
 import { requestOnMachine } from '../testdata/operation-samples.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
 import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
 import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
-import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { type WorkloadsFixture, openWorkloadsFixture } from '../workloads/testdata/workloads-fixture.ts';
 import { groupOperations } from './groups.ts';
 import { operationOperations, OPERATIONS } from './table.ts';
 import { workloadOperations } from './workloads.ts';
@@ -27,14 +27,14 @@ import { workloadOperations } from './workloads.ts';
 const OTHERS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];
 const ROWS = OPERATIONS.filter((row) => !OTHERS.includes(row));
 
-let place: WorkloadsPlace;
-let secrets: SecretsPlace;
+let fixture: WorkloadsFixture;
+let secrets: SecretsFixture;
 let served: ServedOperations;
 let closers: (() => unknown)[] = [];
 beforeEach(() => {
-  place = workloadsPlace();
-  secrets = secretsPlace();
-  closers = [() => secrets.remove(), () => place.remove()];
+  fixture = openWorkloadsFixture();
+  secrets = openSecretsFixture();
+  closers = [() => secrets.remove(), () => fixture.remove()];
 });
 afterEach(async () => {
   for (const close of closers.reverse()) await close();
@@ -48,7 +48,7 @@ async function serve(services: Services, options: { burst?: number; deadline?: n
 /** Returns the services of this machine, with replacements for some. */
 const servicesWith = (some: Partial<Services> = {}): Services => {
   const ours = { secrets: secrets.withPassword().in('default'), ...some };
-  return new Proxy(place.services(), {
+  return new Proxy(fixture.services(), {
     get: (services, name) => (name in ours ? ours[name as keyof typeof ours] : services[name as keyof Services]),
   });
 };
@@ -74,17 +74,17 @@ async function setUpSecrets(): Promise<void> {
 }
 
 const recordOf = (kind: string, name: string): string => {
-  const folder = join(place.state.path, 'records/default', kind);
+  const folder = join(fixture.state.path, 'records/default', kind);
   mkdirSync(folder, { recursive: true });
   return join(folder, `${name}.json`);
 };
-const skillsFolder = (): string => join(place.home, '.local/state/vmcp/skills');
-const installedFile = (): string => join(place.home, '.claude/skills/notes/SKILL.md');
+const skillsFolder = (): string => join(fixture.home, '.local/state/vmcp/skills');
+const installedFile = (): string => join(fixture.home, '.claude/skills/notes/SKILL.md');
 
 /** Returns the skills of this machine, with no wait for the lock. */
 const impatientSkills = (): Services['skills'] => {
   const rules = { localPaths: true, privateAddresses: true, proxy: undefined, searchPath: '', deadline: 10_000 };
-  const home = homeOf({ HOME: place.home });
+  const home = homeOf({ HOME: fixture.home });
   const skills = new LocalSkills({ folder: skillsFolder(), home, rules, now: Date.now, patience: 0 });
   return skills.for({ list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() });
 };
@@ -124,13 +124,13 @@ const SCENARIOS: Scenarios = {
     await setUpSecrets();
     const locked =
       row.id === 'setUpSecrets'
-        ? secrets.open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'none') })
+        ? secrets.open({ VMCP_SECRETS_PASSWORD_FILE: join(fixture.home, 'none') })
         : secrets.withPassword('another horse');
     await serve(servicesWith({ secrets: locked.in('default') }));
     return ask(row);
   },
   async conflict(row) {
-    const clients = clientsPlace();
+    const clients = openClientsFixture();
     closers.push(() => clients.remove());
     await serve(servicesWith({ clients: clients.clients }));
     if (row.id === 'deleteClient') await first('registerClient');

@@ -20,7 +20,7 @@ const getOperation = operation({
     not_found: 'there is no such work, or it ended more than a day ago',
     store_damaged: 'what is stored of it is damaged',
   },
-  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
+  permissions: () => [{ verb: 'list', resource: 'mcpservers' }],
   run: async ({ params: { id } }, { operations }) => ({ body: await operations.get(id) }),
 });
 

@@ -1,9 +1,9 @@
-import type { Caller, Touch } from '../operation.ts';
+import type { Caller, Permission } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
 import type { Services } from '../services.ts';
 import type { StoredResource } from '../stores/resources.ts';
-import { referenceTouches } from '../workloads/find-references.ts';
+import { referencePermissions } from '../workloads/find-references.ts';
 import { checkIsolation } from '../workloads/without-effect.ts';
 import type { Edited } from '../workloads/detail.ts';
 import type { Check } from '../workloads/workloads.ts';
@@ -15,13 +15,17 @@ export const WRITING = {
 export const PORT = { in_use: 'another resource of this machine has the port of proxy_port' } as const;
 export const RECORD = { inline_secret: 'a secret stands in the record itself, in place of its reference' } as const;
 
-export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
+export const workload = (verb: Permission['verb'], name: string): Permission => ({
+  verb,
+  resource: 'mcpservers',
+  name,
+});
 
 /** @throws Problem `forbidden` if the caller may not use a referenced object */
 async function checkReferences(specs: readonly StoredResource['spec'][], caller: Caller): Promise<void> {
-  const touches = specs.flatMap(referenceTouches);
-  const each = new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch]));
-  for (const touch of each.values()) await caller.check(touch);
+  const permissions = specs.flatMap(referencePermissions);
+  const each = new Map(permissions.map((permission) => [`${permission.resource}/${permission.name}`, permission]));
+  for (const permission of each.values()) await caller.check(permission);
 }
 
 /** Checks the references of stopped workloads only: running workloads use them already. @throws Problem `forbidden` */

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { WorkloadChanged, WorkloadDetail, WorkloadReport } from '../records/workload.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
-import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { type WorkloadsFixture, openWorkloadsFixture } from '../workloads/testdata/workloads-fixture.ts';
 import { OPERATIONS } from './table.ts';
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 let served: ServedOperations;
 beforeEach(async () => {
-  place = workloadsPlace();
-  served = await serveOperations(OPERATIONS, { services: place.services() });
+  fixture = openWorkloadsFixture();
+  served = await serveOperations(OPERATIONS, { services: fixture.services() });
 });
 afterEach(async () => {
   await served.close();
-  place.remove();
+  fixture.remove();
 });
 
 interface Told {
@@ -48,11 +48,11 @@ describe('editWorkload with a removed field', () => {
     ['network_isolation', true, null],
     ['oidc', { issuer: 'https://id.example', audience: 'a' }, null],
   ])('removes %s, set to %j, by %j', async (field, set, away) => {
-    const before = place.read('search.yaml');
+    const before = fixture.read('search.yaml');
     expect((await edit({ [field]: set })).status).toBe(200);
     expect((await edit({ [field]: away })).status).toBe(200);
     expect(await detail()).not.toMatchObject({ [field]: set });
-    expect(place.read('search.yaml')).toBe(before);
+    expect(fixture.read('search.yaml')).toBe(before);
   });
 
   it('rejects an edit that leaves nothing to run', async () => {
@@ -61,11 +61,11 @@ describe('editWorkload with a removed field', () => {
   });
 
   it('ignores null for a field that is not set', async () => {
-    const before = place.read('search.yaml');
+    const before = fixture.read('search.yaml');
     const names = Object.keys(WorkloadDetail.shape).filter((name) => !(name in { image: 0, group: 0, env_vars: 0 }));
     const away = names.filter((name) => !['secrets', 'transport'].includes(name)).map((name) => [name, null] as const);
     expect((await edit(Object.fromEntries(away))).status).toBe(200);
-    expect(place.read('search.yaml')).toBe(before);
+    expect(fixture.read('search.yaml')).toBe(before);
   });
 });
 
@@ -92,7 +92,7 @@ const REGISTRY = {
 
 describe('createWorkload with only a registry entry', () => {
   beforeEach(async () => {
-    const file = join(place.home, 'servers.json');
+    const file = join(fixture.home, 'servers.json');
     writeFileSync(file, JSON.stringify(REGISTRY));
     expect((await ask('PUT', '/registry/default', { local_path: file })).status).toBe(200);
   });
@@ -202,8 +202,8 @@ describe('createWorkload and editWorkload with a field without effect', () => {
 
 it('allows plain HTTP and private addresses for an issuer on this machine', async () => {
   expect((await edit({ oidc: { issuer: 'http://127.0.0.1:4480', audience: 'a' } })).status).toBe(200);
-  expect(place.read('search.yaml')).toMatch(/insecureAllowHTTP: true/);
-  expect(place.read('search.yaml')).toMatch(/jwksAllowPrivateIP: true/);
+  expect(fixture.read('search.yaml')).toMatch(/insecureAllowHTTP: true/);
+  expect(fixture.read('search.yaml')).toMatch(/jwksAllowPrivateIP: true/);
   expect((await edit({ oidc: { issuer: 'https://id.example', audience: 'a' } })).status).toBe(200);
-  expect(place.read('search.yaml')).not.toMatch(/insecureAllowHTTP|jwksAllowPrivateIP/);
+  expect(fixture.read('search.yaml')).not.toMatch(/insecureAllowHTTP|jwksAllowPrivateIP/);
 });

@@ -4,22 +4,22 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { takeLock } from '#local/lock';
 import { type Told, askOperation } from '../testdata/ask-operation.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
-import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { type WorkloadsFixture, openWorkloadsFixture } from '../workloads/testdata/workloads-fixture.ts';
 import { createWorkload } from './create-workload.ts';
 import { editWorkload, getWorkload, workloadOperations } from './workloads.ts';
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 let served: ServedOperations;
 let programs: Server[] = [];
 beforeEach(async () => {
-  place = workloadsPlace();
-  served = await serveOperations(workloadOperations, { services: place.services() });
+  fixture = openWorkloadsFixture();
+  served = await serveOperations(workloadOperations, { services: fixture.services() });
 });
 afterEach(async () => {
   for (const program of programs) program.close();
   programs = [];
   await served.close();
-  place.remove();
+  fixture.remove();
 });
 
 /** Starts a program that listens on a free port of this machine. Returns the port. */
@@ -46,7 +46,7 @@ const make = (proxy_port: number, force = false) =>
 const edit = (body: object) => askOperation(served, editWorkload, { params: { name: 'search' }, body });
 const warningsOf = ({ body }: Told) => (body as { warnings?: string[] }).warnings;
 const other = (port: number, more = '') =>
-  place.write(
+  fixture.write(
     'other.yaml',
     `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: other }\nspec: { image: a, proxyPort: ${port}${more} }\n`,
   );
@@ -58,9 +58,9 @@ describe('a change of proxy_port', () => {
     other(port);
     const conflict = `proxy_port: port ${port} is in use by MCPServer "other" (proxyPort): write another port`;
     expect(await make(port)).toMatchObject(inUse(`body ${conflict}, or send force=true`));
-    expect(place.files()).not.toContain('mcpserver-made.yaml');
+    expect(fixture.files()).not.toContain('mcpserver-made.yaml');
     expect(await edit({ proxy_port: port })).toMatchObject(inUse(conflict));
-    expect(place.read('search.yaml')).not.toContain('proxyPort');
+    expect(fixture.read('search.yaml')).not.toContain('proxyPort');
     const made = await make(port, true);
     expect([made.status, warningsOf(made)]).toEqual([201, [`accepted, but it waits: ${conflict}`]]);
   });
@@ -69,7 +69,7 @@ describe('a change of proxy_port', () => {
     const port = await freePort();
     const own = { command: ['far'], image: null, target_port: port, proxy_port: port };
     expect(await edit(own)).toMatchObject(inUse(`port ${port} is in use by MCPServer "search" (mcpPort)`));
-    place.write(
+    fixture.write(
       'server.yaml',
       `apiVersion: vmcp.dev/v1alpha1\nkind: VirtualMCPServer\nmetadata: { name: demo }\nspec: { config: { groupRef: tools }, incomingAuth: { type: anonymous }, listen: { port: ${port} } }\n`,
     );
@@ -79,7 +79,7 @@ describe('a change of proxy_port', () => {
   it('rejects a port of another namespace, also of a workload with the same name', async () => {
     const port = await freePort();
     const far = (name: string) =>
-      place.write(
+      fixture.write(
         'far.yaml',
         `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: ${name}, namespace: far }\nspec: { image: a, proxyPort: ${port} }\n`,
       );
@@ -92,7 +92,7 @@ describe('a change of proxy_port', () => {
 
   it('accepts the port that its own endpoint was given, and names another endpoint that has it', async () => {
     const port = await listen();
-    takeLock(place.state, place.folder, 'test');
+    takeLock(fixture.state, fixture.folder, 'test');
     const reportOf = (name: string) => {
       const listen = { address: `127.0.0.1:${port}`, privateAddress: '127.0.0.1:1' };
       const resource = {
@@ -100,8 +100,11 @@ describe('a change of proxy_port', () => {
         status: { phase: 'Ready', conditions: [] },
         listen,
       };
-      const report = { pid: process.pid, folder: place.folder, settled: true, problems: [], processes: [] };
-      writeFileSync(place.state.status, JSON.stringify({ ...report, resources: [{ ...resource, isEndpoint: true }] }));
+      const report = { pid: process.pid, folder: fixture.folder, settled: true, problems: [], processes: [] };
+      writeFileSync(
+        fixture.state.status,
+        JSON.stringify({ ...report, resources: [{ ...resource, isEndpoint: true }] }),
+      );
     };
     reportOf('search');
     expect(warningsOf(await edit({ proxy_port: port }))).toBeUndefined();

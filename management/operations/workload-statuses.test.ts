@@ -10,24 +10,24 @@ import { requestOnMachine } from '../testdata/operation-samples.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
 import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
 import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
-import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { GROUP, SEARCH, type WorkloadsFixture, openWorkloadsFixture } from '../workloads/testdata/workloads-fixture.ts';
 import { groupOperations } from './groups.ts';
 import { operationOperations } from './table.ts';
 import { workloadOperations } from './workloads.ts';
 
 const ROWS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 let served: ServedOperations;
 let closers: (() => unknown)[] = [];
 beforeEach(() => {
-  place = workloadsPlace();
+  fixture = openWorkloadsFixture();
 });
 afterEach(async () => {
   for (const close of closers.reverse()) await close();
   closers = [];
-  await place.services().operations.idle();
-  place.remove();
+  await fixture.services().operations.idle();
+  fixture.remove();
 });
 
 async function serve(services: Services, options: { burst?: number; deadline?: number } = {}): Promise<void> {
@@ -71,66 +71,66 @@ const OWNED: Record<string, Record<string, string>> = {
 };
 
 const SCENARIOS: Scenarios = {
-  ...usualScenarios({ services: () => place.services(), serve, ask }),
+  ...usualScenarios({ services: () => fixture.services(), serve, ask }),
   async not_found(row) {
-    await serve(place.services());
+    await serve(fixture.services());
     return row.id === 'listWorkloads'
       ? ask(row, { query: { group: 'none' } })
       : ask(row, { params: row.id === 'getOperation' ? { id: 'none' } : { name: 'none' } });
   },
   async stale(row) {
-    place.write('empty.yaml', GROUP.replace('tools', 'empty'));
-    await serve(place.services());
+    fixture.write('empty.yaml', GROUP.replace('tools', 'empty'));
+    await serve(fixture.services());
     return ask(row, { headers: { 'if-match': '"of-another-time"' } });
   },
   async inline_secret(row) {
-    await serve(place.services());
+    await serve(fixture.services());
     const secrets = [{ name: 'hunter2', target: 'TOKEN' }];
     return ask(row, { body: { ...(usual(row).body as object), secrets } });
   },
   async already_exists(row) {
-    await serve(place.services());
+    await serve(fixture.services());
     const name = row.id === 'createGroup' ? 'tools' : 'search';
     return ask(row, { body: { ...(usual(row).body as object), name } });
   },
   async in_use(row) {
-    await serve(place.services());
+    await serve(fixture.services());
     if (row.id !== 'deleteGroup') {
-      place.write('other.yaml', manifest('MCPServer', '{ image: a, proxyPort: 7001 }', '{ name: other }'));
+      fixture.write('other.yaml', manifest('MCPServer', '{ image: a, proxyPort: 7001 }', '{ name: other }'));
       return ask(row, { body: { ...(usual(row).body as object), proxy_port: 7001 } });
     }
     return ask(row, { params: { name: 'tools' } });
   },
   async conflict(row) {
-    await serve(place.services());
-    for (const [file, text] of Object.entries(OWNED[row.id] ?? {})) place.write(file, text);
+    await serve(fixture.services());
+    for (const [file, text] of Object.entries(OWNED[row.id] ?? {})) fixture.write(file, text);
     const profile = row.id === 'createWorkload' ? { permission_profile: { read: ['/x'] } } : {};
     const { body } = usual(row);
     return ask(row, body === undefined ? {} : { body: { ...(body as object), ...profile } });
   },
   async busy(row) {
-    await serve(place.services());
+    await serve(fixture.services());
     if (row.id === 'createWorkload' || row.id === 'createGroup') {
       const kind = row.id === 'createWorkload' ? 'mcpserver' : 'mcpgroup';
-      for (let n = 1; n < 1000; n += 1) place.write(`${kind}-made${n === 1 ? '' : `-${n}`}.yaml`, '');
+      for (let n = 1; n < 1000; n += 1) fixture.write(`${kind}-made${n === 1 ? '' : `-${n}`}.yaml`, '');
       return ask(row);
     }
     if (row.path.startsWith('/groups')) {
       const name = row.id === 'deleteGroup' ? 'empty' : 'tools';
-      rmSync(join(place.folder, 'group.yaml'));
+      rmSync(join(fixture.folder, 'group.yaml'));
       // The comment keeps the file when the group is deleted.
-      await disturb(join(place.folder, `${name}.yaml`), `# Ours.\n${GROUP.replace('tools', name)}`);
+      await disturb(join(fixture.folder, `${name}.yaml`), `# Ours.\n${GROUP.replace('tools', name)}`);
       return untilDisturbed(409, () => ask(row));
     }
     const text = row.id === 'startWorkload' ? SEARCH.replace('spec:', 'spec:\n  suspend: true') : SEARCH;
-    await disturb(join(place.folder, 'search.yaml'), text);
+    await disturb(join(fixture.folder, 'search.yaml'), text);
     return untilDisturbed(409, () => ask(row));
   },
   async store_damaged(row) {
-    const folder = join(place.state.path, 'records/default/operations');
+    const folder = join(fixture.state.path, 'records/default/operations');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${keyOf('broken')}.json`), '{"half');
-    await serve(place.services());
+    await serve(fixture.services());
     return ask(row, { params: { id: 'broken' } });
   },
 };
@@ -141,12 +141,12 @@ describe('each problem of an operation', () => {
 
 describe('each operation', () => {
   it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('succeeds: $name', async ({ row }) => {
-    place.write('empty.yaml', GROUP.replace('tools', 'empty'));
-    mkdirSync(place.state.logs, { recursive: true });
-    writeFileSync(join(place.state.logs, 'mcp-search.log'), 'one\ntwo\n');
-    await serve(place.services());
+    fixture.write('empty.yaml', GROUP.replace('tools', 'empty'));
+    mkdirSync(fixture.state.logs, { recursive: true });
+    writeFileSync(join(fixture.state.logs, 'mcp-search.log'), 'one\ntwo\n');
+    await serve(fixture.services());
     const params =
-      row.id === 'getOperation' ? { id: await place.services().operations.begin('restart', []) } : undefined;
+      row.id === 'getOperation' ? { id: await fixture.services().operations.begin('restart', []) } : undefined;
     const told = await ask(row, params && { params });
     expect(told.status).toBe(row.success);
     if (row.media === undefined) row.result.parse(told.body === '' ? undefined : told.body);

@@ -7,20 +7,20 @@ import { OperationAccepted, WorkloadOperation } from '../records/workload-operat
 import { WorkloadChanged, WorkloadDetail, WorkloadList, WorkloadReport } from '../records/workload.ts';
 import { askOperation } from '../testdata/ask-operation.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
-import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { GROUP, SEARCH, type WorkloadsFixture, openWorkloadsFixture } from '../workloads/testdata/workloads-fixture.ts';
 import { getGroup } from './groups.ts';
 import { OPERATIONS } from './table.ts';
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 let served: ServedOperations;
 beforeEach(async () => {
-  place = workloadsPlace();
-  served = await serveOperations(OPERATIONS, { services: place.services() });
+  fixture = openWorkloadsFixture();
+  served = await serveOperations(OPERATIONS, { services: fixture.services() });
 });
 afterEach(async () => {
-  await place.services().operations.idle();
+  await fixture.services().operations.idle();
   await served.close();
-  place.remove();
+  fixture.remove();
 });
 
 interface Told {
@@ -48,7 +48,7 @@ const refused = (status: number, code: string, detail = '') =>
   expect.objectContaining({ status, body: expect.objectContaining({ code, detail: expect.stringContaining(detail) }) });
 
 const end = async (id: string): Promise<WorkloadOperation> => {
-  await place.services().operations.idle();
+  await fixture.services().operations.idle();
   return WorkloadOperation.parse((await ask('GET', `/operations/${id}`)).body);
 };
 
@@ -82,10 +82,10 @@ describe('listWorkloads', () => {
   });
 
   it('includes unhealthy workloads and omits stopped ones', async () => {
-    openState(place.state);
-    const unlock = takeLock(place.state, place.folder, 'test');
+    openState(fixture.state);
+    const unlock = takeLock(fixture.state, fixture.folder, 'test');
     try {
-      place.write('other.yaml', SEARCH.replace('search #', 'other #').replace('spec:', 'spec:\n  suspend: true'));
+      fixture.write('other.yaml', SEARCH.replace('search #', 'other #').replace('spec:', 'spec:\n  suspend: true'));
       const statuses = [
         ['search', 'Degraded'],
         ['other', 'Ready'],
@@ -94,8 +94,14 @@ describe('listWorkloads', () => {
         status: { phase, conditions: [] },
         isEndpoint: false,
       }));
-      const localStatus = { pid: process.pid, folder: place.folder, settled: true, problems: [], resources: statuses };
-      writeFileSync(place.state.status, JSON.stringify({ ...localStatus, processes: [] }));
+      const localStatus = {
+        pid: process.pid,
+        folder: fixture.folder,
+        settled: true,
+        problems: [],
+        resources: statuses,
+      };
+      writeFileSync(fixture.state.status, JSON.stringify({ ...localStatus, processes: [] }));
       const { workloads } = WorkloadList.parse((await ask('GET', '/workloads')).body);
       expect(workloads.map(({ name, status }) => [name, status])).toEqual([['search', 'unhealthy']]);
     } finally {
@@ -104,14 +110,14 @@ describe('listWorkloads', () => {
   });
 
   it('returns the workloads of a group, and 404 for an unknown group', async () => {
-    place.write('other.yaml', SEARCH.replace('search #', 'other #').replace('  groupRef: tools\n', ''));
+    fixture.write('other.yaml', SEARCH.replace('search #', 'other #').replace('  groupRef: tools\n', ''));
     const { body } = await ask('GET', '/workloads?all&group=tools');
     expect(WorkloadList.parse(body).workloads.map(({ name }) => name)).toEqual(['search']);
     expect(await ask('GET', '/workloads?group=none')).toEqual(refused(404, 'not_found', 'none'));
   });
 
   it('returns pages', async () => {
-    for (const name of ['a', 'b', 'c']) place.write(`${name}.yaml`, SEARCH.replace('search #', `${name} #`));
+    for (const name of ['a', 'b', 'c']) fixture.write(`${name}.yaml`, SEARCH.replace('search #', `${name} #`));
     const first = WorkloadList.parse((await ask('GET', '/workloads?all&limit=3')).body);
     expect(first.workloads.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     const second = WorkloadList.parse((await ask('GET', `/workloads?all&limit=3&cursor=${first.next_cursor}`)).body);
@@ -132,21 +138,21 @@ describe('the operations on a workload', () => {
       { name: 'search', port: 0 },
       etag,
     ]);
-    expect(place.read('search.yaml')).toBe(SEARCH);
+    expect(fixture.read('search.yaml')).toBe(SEARCH);
   });
 
   it('change its manifest and keep everything else, comments included', async () => {
     const { status } = await ask('POST', '/workloads/search/edit', { image: 'example/search:2' });
     expect(status).toBe(200);
-    expect(place.read('search.yaml')).toBe(SEARCH.replace('search:1', 'search:2'));
+    expect(fixture.read('search.yaml')).toBe(SEARCH.replace('search:1', 'search:2'));
   });
 
   it('answer 412 if it has changed since it was read', async () => {
     const { etag } = await ask('GET', '/workloads/search');
-    place.write('search.yaml', SEARCH.replace('debug', 'info'));
+    fixture.write('search.yaml', SEARCH.replace('debug', 'info'));
     const late = await ask('POST', '/workloads/search/edit', { image: 'example/search:2' }, etag);
     expect(late).toEqual(refused(412, 'stale'));
-    expect(place.read('search.yaml')).toBe(SEARCH.replace('debug', 'info'));
+    expect(fixture.read('search.yaml')).toBe(SEARCH.replace('debug', 'info'));
   });
 
   it('lose none of 50 concurrent edits, with and without If-Match', async () => {
@@ -173,7 +179,7 @@ describe('the operations on a workload', () => {
     async (name) => {
       const made = await ask('POST', '/workloads', { name, image: 'example/x:1' });
       expect(made).toEqual(refused(400, 'bad_request', 'body name'));
-      expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
+      expect(fixture.files()).toEqual(['group.yaml', 'search.yaml']);
     },
   );
 
@@ -185,8 +191,8 @@ describe('the operations on a workload', () => {
     expect(group).toEqual(refused(400, 'bad_request', 'there is no group "none"'));
     const edit = await ask('POST', '/workloads/search/edit', { target_port: 70_000, ...profile });
     expect(edit).toEqual(refused(400, 'bad_request', 'target_port'));
-    expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
-    expect(place.read('search.yaml')).toBe(SEARCH);
+    expect(fixture.files()).toEqual(['group.yaml', 'search.yaml']);
+    expect(fixture.read('search.yaml')).toBe(SEARCH);
   });
 
   it('include its permission profile in its version', async () => {
@@ -207,7 +213,7 @@ describe('the operations on a workload', () => {
     });
     const warnings = [expect.stringContaining('permission_profile.read: a command runs as a process')];
     expect([made.status, made.body]).toEqual([201, { name: 'files', port: 0, warnings }]);
-    expect(place.files()).toEqual([
+    expect(fixture.files()).toEqual([
       'configmap-files-permissions.yaml',
       'group.yaml',
       'mcpserver-files.yaml',
@@ -218,7 +224,7 @@ describe('the operations on a workload', () => {
       expect.objectContaining({ command: ['npx', '-y', 'files@1'], permission_profile: { read: ['/data'] } }),
     );
     expect((await ask('DELETE', '/workloads/files')).status).toBe(204);
-    expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
+    expect(fixture.files()).toEqual(['group.yaml', 'search.yaml']);
   });
 
   it('stop, start and restart it', async () => {
@@ -227,11 +233,11 @@ describe('the operations on a workload', () => {
     const report = WorkloadReport.parse((await ask('GET', '/workloads/search/status')).body);
     expect(report).toEqual({ name: 'search', status: 'stopped', status_context: '', conditions: [] });
     expect((await ask('POST', '/workloads/search/start')).status).toBe(202);
-    expect(place.read('search.yaml')).toBe(SEARCH);
+    expect(fixture.read('search.yaml')).toBe(SEARCH);
     await ask('POST', '/workloads/search/stop');
     expect((await ask('POST', '/workloads/search/restart')).status).toBe(202);
-    expect(place.read('search.yaml')).not.toContain('suspend');
-    expect(place.read('search.yaml')).toMatch(/vmcp.dev\/restarted-at: ['"]?2/);
+    expect(fixture.read('search.yaml')).not.toContain('suspend');
+    expect(fixture.read('search.yaml')).toMatch(/vmcp.dev\/restarted-at: ['"]?2/);
   });
 
   it('export it without secrets', async () => {
@@ -251,7 +257,7 @@ describe('the operations on a workload', () => {
 
 describe('deleteWorkloads and restartWorkloads', () => {
   beforeEach(() => {
-    for (const name of ['a', 'b']) place.write(`${name}.yaml`, SEARCH.replace('search #', `${name} #`));
+    for (const name of ['a', 'b']) fixture.write(`${name}.yaml`, SEARCH.replace('search #', `${name} #`));
   });
 
   it('delete in the background and report the result', async () => {
@@ -270,8 +276,8 @@ describe('deleteWorkloads and restartWorkloads', () => {
       ],
     });
     // The comment above a document stays.
-    for (const file of ['a.yaml', 'search.yaml']) expect(place.read(file)).toBe('# What we search with.\n');
-    expect(place.read('b.yaml')).toContain('MCPServer');
+    for (const file of ['a.yaml', 'search.yaml']) expect(fixture.read(file)).toBe('# What we search with.\n');
+    expect(fixture.read('b.yaml')).toContain('MCPServer');
   });
 
   it('restart the running workloads of a group', async () => {
@@ -280,15 +286,15 @@ describe('deleteWorkloads and restartWorkloads', () => {
     const { accepted, operation_id: id } = OperationAccepted.parse(body);
     expect(accepted).toEqual(['b', 'search']);
     expect((await end(id)).status).toBe('succeeded');
-    expect(place.read('b.yaml')).toContain('restarted-at');
-    expect(place.read('a.yaml')).not.toContain('restarted-at');
+    expect(fixture.read('b.yaml')).toContain('restarted-at');
+    expect(fixture.read('a.yaml')).not.toContain('restarted-at');
   });
 
   it('require either names or a group', async () => {
     for (const body of [{}, { names: ['a'], group: 'tools' }, { names: [] }])
       expect(await ask('POST', '/workloads/delete', body)).toEqual(refused(400, 'bad_request'));
     expect(await ask('POST', '/workloads/delete', { group: 'none' })).toEqual(refused(400, 'bad_request', 'none'));
-    expect(place.files()).toEqual(['a.yaml', 'b.yaml', 'group.yaml', 'search.yaml']);
+    expect(fixture.files()).toEqual(['a.yaml', 'b.yaml', 'group.yaml', 'search.yaml']);
   });
 });
 
@@ -310,7 +316,7 @@ describe('the operations on a group', () => {
 
   it('return it again after a workload joined, although its own version is the same', async () => {
     const { etag } = await ask('GET', '/groups/tools');
-    place.write('other.yaml', SEARCH.replace('search #', 'other #'));
+    fixture.write('other.yaml', SEARCH.replace('search #', 'other #'));
     // fetch would send Cache-Control: no-cache with If-None-Match.
     const told = await askOperation(served, getGroup, {
       params: { name: 'tools' },
@@ -324,6 +330,6 @@ describe('the operations on a group', () => {
       groups: [{ name: 'tools', description: '', workloads: ['search'] }],
     });
     expect(await ask('DELETE', '/groups/tools')).toEqual(refused(409, 'in_use', 'workload search'));
-    expect(place.read('group.yaml')).toBe(GROUP);
+    expect(fixture.read('group.yaml')).toBe(GROUP);
   });
 });

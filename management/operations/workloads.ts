@@ -38,7 +38,7 @@ export const listWorkloads = operation({
   query: WorkloadsWanted,
   result: WorkloadList,
   problems: { not_found: 'there is no group of this name' },
-  touches: () => [{ verb: 'list', resource: 'mcpservers' }, SERVERS],
+  permissions: () => [{ verb: 'list', resource: 'mcpservers' }, SERVERS],
   async run({ query: { all, group, ...paging } }, { workloads }) {
     const { items, next } = pageOf(await workloads.list({ all: isOn(all), group }), ({ name }) => name, paging);
     return { body: { workloads: items, next_cursor: next } };
@@ -56,7 +56,7 @@ export const getWorkload = operation({
   result: WorkloadDetail,
   givesTag: true,
   problems: { not_found: NOT_FOUND },
-  touches: ({ params: { name } }) => [workload('get', name)],
+  permissions: ({ params: { name } }) => [workload('get', name)],
   async run({ params: { name } }, { workloads }) {
     const { detail, version } = await workloads.get(name);
     return { body: detail, etag: version };
@@ -78,7 +78,7 @@ export const editWorkload = operation({
   takesTag: true,
   problems: { ...RECORD, not_found: NOT_FOUND, ...PORT, ...WRITING },
   first: ({ name }) => workload('update', name),
-  touches: ({ params: { name } }) => [workload('update', name)],
+  permissions: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_edited',
   async run({ params: { name }, query: { force }, body, ifMatch, caller }, services) {
     const change = checkChange({ group: body.group, force: isOn(force) }, caller, services);
@@ -99,7 +99,7 @@ export const deleteWorkload = operation({
   result: Nothing,
   takesTag: true,
   problems: { not_found: NOT_FOUND, busy: WRITING.busy },
-  touches: ({ params: { name } }) => [workload('delete', name)],
+  permissions: ({ params: { name } }) => [workload('delete', name)],
   audit: 'management_workload_deleted',
   async run({ params: { name }, ifMatch }, { workloads }) {
     await workloads.delete(name, ifMatch);
@@ -118,7 +118,7 @@ const moving = {
   givesTag: true,
   takesTag: true,
   problems: { not_found: NOT_FOUND, ...WRITING },
-  touches: ({ params: { name } }: Pick<Move, 'params'>) => [workload('update', name)],
+  permissions: ({ params: { name } }: Pick<Move, 'params'>) => [workload('update', name)],
 } as const;
 
 interface Move {
@@ -188,7 +188,7 @@ const many = {
   result: OperationAccepted,
   problems: { too_many_requests: 'more requests than a caller may make, or 20 such operations go on here already' },
   first: () => ({ verb: 'list', resource: 'mcpservers' }) as const,
-  touches: () => [{ verb: 'list', resource: 'mcpservers' } as const],
+  permissions: () => [{ verb: 'list', resource: 'mcpservers' } as const],
 } as const;
 
 export const deleteWorkloads = operation({
@@ -220,7 +220,7 @@ const getWorkloadStatus = operation({
   params: WorkloadInPath,
   result: WorkloadReport,
   problems: { not_found: NOT_FOUND },
-  touches: ({ params: { name } }) => [workload('get', name), SERVERS],
+  permissions: ({ params: { name } }) => [workload('get', name), SERVERS],
   run: async ({ params: { name } }, { workloads }) => ({ body: await workloads.report(name) }),
 });
 
@@ -235,7 +235,7 @@ export const getWorkloadLogs = operation({
   result: Nothing,
   media: 'text/plain; charset=utf-8',
   problems: { not_found: 'there is no workload of this name, or no log of it yet' },
-  touches: ({ params: { name } }) => [
+  permissions: ({ params: { name } }) => [
     workload('get', name),
     { verb: 'list', group: '', resource: 'pods' },
     { verb: 'get', group: '', resource: 'pods/log' },
@@ -256,7 +256,7 @@ export const exportWorkload = operation({
   params: WorkloadInPath,
   result: RunConfiguration,
   problems: { not_found: NOT_FOUND },
-  touches: ({ params: { name } }) => [
+  permissions: ({ params: { name } }) => [
     workload('get', name),
     { verb: 'list', resource: 'mcpexternalauthconfigs' },
     { verb: 'list', resource: 'mcpoidcconfigs' },

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { LocalSecrets } from './local-secrets.ts';
 import { usualPasswordFile } from './read-password.ts';
-import { refusal, useSecretsPlace } from './testdata/secrets-place.ts';
+import { refusal, useSecretsFixture } from './testdata/secrets-fixture.ts';
 
 const VALUE = 'hunter2-the-value';
-const place = useSecretsPlace();
-const { open, withPassword } = place;
+const fixture = useSecretsFixture();
+const { open, withPassword } = fixture;
 
 describe('EncryptedFile password', () => {
   it('comes from the setup, the environment, a file that the environment names, or the default file', async () => {
@@ -20,12 +20,12 @@ describe('EncryptedFile password', () => {
     const local = open();
     await local.in('default').setUp('encrypted', 'from the setup');
     await local.in('default').create('A', VALUE);
-    writeFileSync(join(place.home, 'password'), 'from the setup\nsecond line\n');
-    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'password') });
+    writeFileSync(join(fixture.home, 'password'), 'from the setup\nsecond line\n');
+    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(fixture.home, 'password') });
     expect(await named.read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
     expect((await refusal(open().read('default', ['A'])))[1]).toContain('no password is known here');
-    const usual = usualPasswordFile({ HOME: place.home });
-    expect(usual).toBe(join(place.home, '.config/vmcp/secrets-password'));
+    const usual = usualPasswordFile({ HOME: fixture.home });
+    expect(usual).toBe(join(fixture.home, '.config/vmcp/secrets-password'));
     mkdirSync(join(usual, '..'), { recursive: true });
     writeFileSync(usual, 'from the setup');
     expect(await open().read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
@@ -34,7 +34,7 @@ describe('EncryptedFile password', () => {
   it('opens nothing and changes nothing when it is wrong, and is distinguished from damage', async () => {
     await withPassword().in('default').setUp('encrypted', undefined);
     await withPassword().in('default').create('A', VALUE);
-    const before = readFileSync(place.file);
+    const before = readFileSync(fixture.file);
     const wrong = withPassword('wrong password');
     for (const call of [
       wrong.in('default').list(),
@@ -47,9 +47,9 @@ describe('EncryptedFile password', () => {
     }
     expect(await refusal(wrong.in('default').setUp('encrypted', 'wrong password'))).toEqual([
       'bad_request',
-      expect.stringContaining(`does not open ${place.file}`),
+      expect.stringContaining(`does not open ${fixture.file}`),
     ]);
-    expect(readFileSync(place.file)).toEqual(before);
+    expect(readFileSync(fixture.file)).toEqual(before);
   });
 
   it.each(['short', 'x'.repeat(1025)])('must have a sensible length: %s', async (password) => {
@@ -57,7 +57,7 @@ describe('EncryptedFile password', () => {
       'bad_request',
       'password: write 8 to 1024 characters',
     ]);
-    expect(existsSync(place.file)).toBe(false);
+    expect(existsSync(fixture.file)).toBe(false);
   });
 
   it('changes for a caller who knows the current one: the file is sealed again without loss', async () => {
@@ -90,12 +90,12 @@ describe('EncryptedFile password', () => {
 
   it('counts as missing for a file that does not exist or is empty', async () => {
     await withPassword().in('default').setUp('encrypted', undefined);
-    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'nowhere') });
+    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(fixture.home, 'nowhere') });
     expect(await refusal(named.read('default', ['A']))).toEqual([
       'secrets_locked',
-      expect.stringContaining(join(place.home, 'nowhere')),
+      expect.stringContaining(join(fixture.home, 'nowhere')),
     ]);
-    const folder = open({ VMCP_SECRETS_PASSWORD_FILE: place.home });
+    const folder = open({ VMCP_SECRETS_PASSWORD_FILE: fixture.home });
     expect(await refusal(folder.read('default', ['A']))).toEqual(['secrets_locked', expect.stringContaining('EISDIR')]);
   });
 });
@@ -103,20 +103,20 @@ describe('EncryptedFile password', () => {
 describe('EncryptedFile', () => {
   /** Updates the checksum for another body, so that the change does not look like a disk fault. */
   function exchangeBody(): void {
-    const [header = '', body = ''] = readFileSync(place.file, 'utf8').split('\n');
+    const [header = '', body = ''] = readFileSync(fixture.file, 'utf8').split('\n');
     const lines = `${header}\n${body.startsWith('A') ? 'B' : 'A'}${body.slice(1)}\n`;
-    writeFileSync(place.file, `${lines}${createHash('sha256').update(lines).digest('hex')}\n`);
+    writeFileSync(fixture.file, `${lines}${createHash('sha256').update(lines).digest('hex')}\n`);
   }
 
   it.each([
-    ['cut off', () => truncateSync(place.file, 200)],
+    ['cut off', () => truncateSync(fixture.file, 200)],
     ['exchanged', exchangeBody],
   ])('names a damaged file and leaves it unchanged: it is %s', async (_how, damage) => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
     damage();
-    const before = readFileSync(place.file);
+    const before = readFileSync(fixture.file);
     for (const call of [
       local.in('default').list(),
       local.in('default').create('B', 'x'),
@@ -124,25 +124,25 @@ describe('EncryptedFile', () => {
     ])
       expect(await refusal(call)).toEqual([
         'store_damaged',
-        expect.stringContaining(`${place.file} is damaged, nothing was changed`),
+        expect.stringContaining(`${fixture.file} is damaged, nothing was changed`),
       ]);
-    expect(readFileSync(place.file)).toEqual(before);
+    expect(readFileSync(fixture.file)).toEqual(before);
   });
 
   it('names a missing file', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
-    rmSync(place.file);
+    rmSync(fixture.file);
     expect(await refusal(local.in('default').create('A', VALUE))).toEqual([
       'not_found',
-      expect.stringContaining(place.file),
+      expect.stringContaining(fixture.file),
     ]);
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
   });
 
   it('loses no secret of several processes, and releases its lock when a writer is killed', async () => {
-    const { state } = place;
+    const { state } = fixture;
     const secrets = () =>
       new LocalSecrets({ state, environment: { VMCP_SECRETS_PASSWORD: 'correct horse' } }).in('default');
     await secrets().setUp('encrypted', undefined);
@@ -156,9 +156,9 @@ describe('EncryptedFile', () => {
     expect(keys.filter((key) => key.startsWith('B'))).toHaveLength(10);
     for (const n of killed.told) expect(keys).toContain(`K${n}`);
     // Temporary file of a process that was killed while it wrote.
-    writeFileSync(`${place.file}.0123456789ab.tmp`, '');
+    writeFileSync(`${fixture.file}.0123456789ab.tmp`, '');
     await secrets().create('LAST', VALUE);
-    expect(readdirSync(join(place.file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
+    expect(readdirSync(join(fixture.file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
   });
 });
 

@@ -3,11 +3,11 @@ import { delimiter, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { FileLock } from '#lib/files/file-lock';
 import { EncryptedFile } from './encrypted-file.ts';
-import { deriveFast, refusal, useSecretsPlace } from './testdata/secrets-place.ts';
+import { deriveFast, refusal, useSecretsFixture } from './testdata/secrets-fixture.ts';
 
 const VALUE = 'hunter2-the-value';
-const place = useSecretsPlace();
-const { open, withPassword } = place;
+const fixture = useSecretsFixture();
+const { open, withPassword } = fixture;
 
 describe('LocalSecrets', () => {
   it('requires a provider first', async () => {
@@ -15,7 +15,7 @@ describe('LocalSecrets', () => {
     for (const call of [secrets.list(), secrets.create('A', VALUE), secrets.replace('A', VALUE), secrets.delete('A')])
       expect(await refusal(call)).toEqual(['not_found', expect.stringContaining('set one up first')]);
     expect(await withPassword().read('default', ['A'])).toEqual(new Map());
-    expect(existsSync(place.state.path)).toBe(false);
+    expect(existsSync(fixture.state.path)).toBe(false);
   });
 
   it('stores secrets in one encrypted file, by namespace, and shares them with other processes', async () => {
@@ -23,7 +23,7 @@ describe('LocalSecrets', () => {
     const secrets = local.in('default');
     expect(await secrets.setUp('encrypted', undefined)).toEqual({
       type: 'encrypted',
-      message: expect.stringContaining(place.file),
+      message: expect.stringContaining(fixture.file),
     });
     await secrets.create('B', VALUE);
     await secrets.create('A', 'other');
@@ -39,9 +39,9 @@ describe('LocalSecrets', () => {
     await secrets.replace('B', 'changed');
     await withPassword().in('default').delete('A');
     expect(await local.read('default', ['A', 'B'])).toEqual(new Map([['B', 'changed']]));
-    expect(readFileSync(place.file, 'utf8')).not.toContain('changed');
-    expect(statSync(place.file).mode & 0o777).toBe(0o600);
-    expect(statSync(join(place.file, '..')).mode & 0o777).toBe(0o700);
+    expect(readFileSync(fixture.file, 'utf8')).not.toContain('changed');
+    expect(statSync(fixture.file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(fixture.file, '..')).mode & 0o777).toBe(0o700);
   });
 
   it('creates a secret once, and changes and deletes it in place', async () => {
@@ -65,9 +65,9 @@ describe('LocalSecrets', () => {
   it('limits the number of secrets', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
-    const lock = new FileLock(join(place.file, '../.lock'));
+    const lock = new FileLock(join(fixture.file, '../.lock'));
     const all = Array.from({ length: 1000 }, (_, n): [string, string] => [`K${n}`, 'v']);
-    await new EncryptedFile({ path: place.file, lock, password: () => 'correct horse', derive: deriveFast }).update(
+    await new EncryptedFile({ path: fixture.file, lock, password: () => 'correct horse', derive: deriveFast }).update(
       (contents) => {
         contents.set('default', new Map(all));
       },
@@ -87,7 +87,7 @@ describe('LocalSecrets', () => {
     end();
     await local.in('default').delete('A');
     expect(told).toBe(2);
-    expect(local.files).toContain(place.file);
+    expect(local.files).toContain(fixture.file);
   });
 });
 
@@ -116,10 +116,10 @@ describe('LocalSecrets from the environment', () => {
 describe('LocalSecrets from 1Password', () => {
   /** Writes a fake `op` that records its arguments. */
   function fakeOp(script: string): NodeJS.ProcessEnv {
-    const path = join(place.home, 'op');
-    writeFileSync(path, `#!/bin/sh\necho "$*" >> "${place.home}/calls"\n${script}\n`);
+    const path = join(fixture.home, 'op');
+    writeFileSync(path, `#!/bin/sh\necho "$*" >> "${fixture.home}/calls"\n${script}\n`);
     chmodSync(path, 0o755);
-    return { PATH: `${place.home}${delimiter}/usr/bin${delimiter}/bin`, VMCP_1PASSWORD_VAULT: 'work' };
+    return { PATH: `${fixture.home}${delimiter}/usr/bin${delimiter}/bin`, VMCP_1PASSWORD_VAULT: 'work' };
   }
   /** Reads all of its input, as a password prompt would. */
   const VAULT = `
@@ -143,11 +143,11 @@ describe('LocalSecrets from 1Password', () => {
       ]),
     );
     expect((await refusal(local.in('default').create('A', 'never-an-argument')))[0]).toBe('provider_read_only');
-    expect(readFileSync(join(place.home, 'calls'), 'utf8')).not.toMatch(/hunter2|never-an-argument/);
+    expect(readFileSync(join(fixture.home, 'calls'), 'utf8')).not.toMatch(/hunter2|never-an-argument/);
   });
 
   it('reports that the program op is missing', async () => {
-    const local = open({ PATH: place.home });
+    const local = open({ PATH: fixture.home });
     expect(await refusal(local.in('default').setUp('1password', undefined))).toEqual([
       'unsupported_provider',
       expect.stringContaining('`op` is not on the PATH: install it'),

@@ -15,7 +15,7 @@ import { StoredSkill } from './skills.ts';
 import { STAGED_AT_ONCE, StagingSemaphore } from './staging-semaphore.ts';
 import { tgzOf } from './testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from './testdata/serve-artifacts.ts';
-import { skillText } from './testdata/skills-place.ts';
+import { skillText } from './testdata/skills-fixture.ts';
 
 const folders: string[] = [];
 afterEach(() => {

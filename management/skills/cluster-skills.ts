@@ -67,7 +67,7 @@ async function list(filter: SkillFilter, records: SkillRecords): Promise<Install
 }
 
 async function get(name: string, place: WantedLocation, records: SkillRecords): Promise<FoundSkill> {
-  checkPlace(place);
+  checkLocation(place);
   const found = findSkill(await readSkills(records), name, place);
   return { skill: shownSkill(found), metadata: found.metadata, archive: found.archive };
 }
@@ -81,7 +81,7 @@ async function install(
   { namespace, records, readers, rules, now }: Installing,
   semaphore: StagingSemaphore,
 ): Promise<InstalledSkill> {
-  checkPlace(request);
+  checkLocation(request);
   const clients = await chooseClients(request, readers);
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(rules.deadline)]);
   const skills = await semaphore.run(namespace, signal, (parent) =>
@@ -125,7 +125,7 @@ async function uninstall(
   { name, place, force }: { name: string; place: WantedLocation; force: boolean },
   records: SkillRecords,
 ): Promise<void> {
-  checkPlace(place);
+  checkLocation(place);
   const settled = await records.settle();
   const key = keyOfSkill(name, USER);
   const live = await settled.get(key);
@@ -142,7 +142,7 @@ async function checkNoneNeeds(skill: StoredSkill, records: Pick<RecordStore, 'ge
   }
 }
 
-function checkPlace({ scope, projectRoot }: WantedLocation): void {
+function checkLocation({ scope, projectRoot }: WantedLocation): void {
   if (projectRoot !== undefined) throw elsewhere('project_root');
   if (scope === 'project') throw elsewhere('scope project');
 }

@@ -2,25 +2,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { tgzOf } from './testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from './testdata/serve-artifacts.ts';
-import { openSkillsPlace, skillText, type SkillsPlace } from './testdata/skills-place.ts';
+import { openSkillsFixture, skillText, type SkillsFixture } from './testdata/skills-fixture.ts';
 
 type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 let server: ArtifactServer;
 let intercept: Intercept;
-let place: SkillsPlace;
+let fixture: SkillsFixture;
 beforeEach(async () => {
   intercept = () => false;
   server = await serveArtifacts((request, response) => intercept(request, response));
-  place = await openSkillsPlace();
+  fixture = await openSkillsFixture();
 });
 afterEach(async () => {
-  await place.close();
+  await fixture.close();
   await server.close();
 });
 
 const layer = () => tgzOf([{ name: 'SKILL.md', text: skillText('notes') }]);
-const install = (where = place) => where.install({ name: `${server.host}/o/notes:v1`, allow_private_ip: true });
+const install = (where = fixture) => where.install({ name: `${server.host}/o/notes:v1`, allow_private_ip: true });
 
 /** Rejects requests without this token, and names the token endpoint. */
 function tokenFrom(realm: string): Intercept {
@@ -53,7 +53,7 @@ describe('fetchOci', () => {
       server.put('o/notes', 'v1', await layer());
       intercept = tokenFrom(realm);
       expect((await install()).status).toBeGreaterThanOrEqual(400);
-      expect(place.installed()).toEqual([]);
+      expect(fixture.installed()).toEqual([]);
     },
   );
 
@@ -92,7 +92,7 @@ describe('fetchOci', () => {
       server.put('o/notes', 'v1', bytes, size);
       expect((await install()).body.code).toBe('source_failed');
     }
-    expect(place.installed()).toEqual([]);
+    expect(fixture.installed()).toEqual([]);
   });
 
   it('gives up an answer that never ends, at the deadline', async () => {
@@ -104,7 +104,7 @@ describe('fetchOci', () => {
       response.writeHead(200).write('x');
       return true;
     };
-    const hasty = await openSkillsPlace({}, { deadline: 1000 });
+    const hasty = await openSkillsFixture({}, { deadline: 1000 });
     const { status, body } = await install(hasty);
     expect([status, body.code]).toEqual([503, 'unavailable']);
     await Promise.all(closed);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { LocalSkills } from './local-skills.ts';
-import { openSkillsPlace, skillText } from './testdata/skills-place.ts';
+import { openSkillsFixture, skillText } from './testdata/skills-fixture.ts';
 
 it('gives up a source that never answers after a while, for every caller', async () => {
   const silent = createServer((socket) => void socket.on('error', () => undefined).resume());
@@ -38,15 +38,15 @@ it('gives up a source that never answers after a while, for every caller', async
 });
 
 it('rejects a folder with more than 500 MB before it copies anything', async () => {
-  const place = await openSkillsPlace();
-  const name = place.write('notes', { 'SKILL.md': skillText('notes') });
+  const fixture = await openSkillsFixture();
+  const name = fixture.write('notes', { 'SKILL.md': skillText('notes') });
   mkdirSync(join(name, 'data'));
   for (const file of ['one', 'two']) {
     writeFileSync(join(name, 'data', file), '');
     truncateSync(join(name, 'data', file), 251 * 1024 * 1024);
   }
-  const { status, body } = await place.install({ name });
+  const { status, body } = await fixture.install({ name });
   expect([status, body.detail]).toEqual([400, expect.stringContaining('bytes')]);
-  expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
-  await place.close();
+  expect(readdirSync(join(fixture.state, 'staging'))).toEqual([]);
+  await fixture.close();
 });

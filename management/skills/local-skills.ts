@@ -22,7 +22,7 @@ import {
   type InstallRequest,
   keyOfSkill,
   matchesFilter,
-  placeOf,
+  locationOf,
   shownSkill,
   type SkillFilter,
   type SkillReaders,
@@ -116,7 +116,7 @@ export class LocalSkills {
         checkNotNeeded(found, known);
         await checkUnchanged(found);
       }
-      const change = { key: keyOfSkill(name, placeOf(found)), place: [], remove: found.targets };
+      const change = { key: keyOfSkill(name, locationOf(found)), place: [], remove: found.targets };
       await this.#journal.run(randomBytes(6).toString('hex'), [change]);
     });
   }
@@ -140,7 +140,7 @@ export class LocalSkills {
 }
 
 function withPending(known: readonly StoredSkill[], changes: readonly Change[]): StoredSkill[] {
-  const all = new Map(known.map((skill) => [keyOfSkill(skill.metadata.name, placeOf(skill)), skill]));
+  const all = new Map(known.map((skill) => [keyOfSkill(skill.metadata.name, locationOf(skill)), skill]));
   for (const { key, after } of changes) {
     const skill = after ?? all.get(key);
     if (skill) all.set(key, { ...skill, status: 'pending' });

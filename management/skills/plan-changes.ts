@@ -6,7 +6,7 @@ import { allClients, nextRecord } from './next-record.ts';
 import { checkNoLinks, isThere, isUnchanged } from './place-folder.ts';
 import type { ResolvedSkill } from './resolve-skills.ts';
 import { skillFolders } from './skill-clients.ts';
-import { type InstallRequest, keyOfSkill, placeOf, type StoredSkill } from './skills.ts';
+import { type InstallRequest, keyOfSkill, locationOf, type StoredSkill } from './skills.ts';
 
 interface Planning {
   request: InstallRequest;
@@ -36,7 +36,7 @@ async function planOne(skill: ResolvedSkill, planning: Planning, isAskedFor: boo
   const { request, known, home, now } = planning;
   const { name } = skill.metadata;
   const key = keyOfSkill(name, request);
-  const live = known.find((one) => keyOfSkill(one.metadata.name, placeOf(one)) === key);
+  const live = known.find((one) => keyOfSkill(one.metadata.name, locationOf(one)) === key);
   const clients = allClients(live, planning.clients);
   const root = request.scope === 'project' ? request.projectRoot : undefined;
   const targets = skillFolders(clients, home, root).map((folder) => join(folder, name));

@@ -84,7 +84,10 @@ export function shownSkill(skill: StoredSkill): InstalledSkill {
   return defined(all);
 }
 
-export const placeOf = ({ scope, project_root: projectRoot }: StoredSkill): SkillLocation => ({ scope, projectRoot });
+export const locationOf = ({ scope, project_root: projectRoot }: StoredSkill): SkillLocation => ({
+  scope,
+  projectRoot,
+});
 
 export function keyOfSkill(name: string, { scope, projectRoot }: SkillLocation): string {
   if (scope === 'user') return `user:${name}`;

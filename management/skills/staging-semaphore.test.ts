@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-const placeOf = () => join(base, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
+const stagingFolder = () => join(base, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
 const WAITED_FOR = new AbortController().signal;
 const nothing = () => Promise.resolve();
 
@@ -36,25 +36,25 @@ async function untilLength(list: readonly unknown[], length: number): Promise<vo
 describe('StagingSemaphore', () => {
   it('makes a folder that other users cannot read or write', async () => {
     const staging = await new StagingSemaphore(base).run('a', WAITED_FOR, (folder) => Promise.resolve(folder));
-    expect(dirname(staging)).toBe(placeOf());
-    expect(lstatSync(placeOf()).mode & 0o777).toBe(0o700);
+    expect(dirname(staging)).toBe(stagingFolder());
+    expect(lstatSync(stagingFolder()).mode & 0o777).toBe(0o700);
   });
 
   it('rejects a folder that other users can write to, and a symbolic link', async () => {
     const run = () => new StagingSemaphore(base).run('a', WAITED_FOR, nothing);
-    mkdirSync(placeOf());
-    chmodSync(placeOf(), 0o777);
+    mkdirSync(stagingFolder());
+    chmodSync(stagingFolder(), 0o777);
     await expect(run()).rejects.toMatchObject({ code: 'internal' });
-    rmSync(placeOf(), { recursive: true });
+    rmSync(stagingFolder(), { recursive: true });
     mkdirSync(join(base, 'other'), { mode: 0o700 });
-    symlinkSync(join(base, 'other'), placeOf());
+    symlinkSync(join(base, 'other'), stagingFolder());
     await expect(run()).rejects.toMatchObject({ code: 'internal' });
   });
 
   it('removes files that a killed process left', async () => {
-    const left = join(placeOf(), 'staging', '1.killed.0a');
+    const left = join(stagingFolder(), 'staging', '1.killed.0a');
     mkdirSync(join(left, '1'), { recursive: true });
-    chmodSync(placeOf(), 0o700);
+    chmodSync(stagingFolder(), 0o700);
     const work = (parent: string) => withStaging(parent, () => Promise.resolve(readdirSync(parent)));
     const seen = await new StagingSemaphore(base).run('a', WAITED_FOR, work);
     expect(seen).toHaveLength(1);

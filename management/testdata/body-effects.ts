@@ -1,6 +1,6 @@
 import { FILE } from '../registries/testdata/serve-registry.ts';
-import { skillText } from '../skills/testdata/skills-place.ts';
-import { type BodyPlace, type Effect, PASSWORD } from './body-place.ts';
+import { skillText } from '../skills/testdata/skills-fixture.ts';
+import { type BodyFixture, type Effect, PASSWORD } from './body-fixture.ts';
 
 type Observe = Effect['observe'];
 /** Without a served endpoint a client's file has no entry. */
@@ -34,15 +34,15 @@ const CLIENTS: Record<string, Effect> = {
 };
 
 /** Skills of a group are written for the clients of that group. */
-async function readersOfGroup(place: BodyPlace): Promise<unknown> {
-  await place.call('registerClient', { body: { name: 'goose' } });
-  const name = place.write('notes', { 'SKILL.md': skillText('notes') });
-  await place.install({ name, group: 'tools' });
-  return place.installed();
+async function readersOfGroup(fixture: BodyFixture): Promise<unknown> {
+  await fixture.call('registerClient', { body: { name: 'goose' } });
+  const name = fixture.write('notes', { 'SKILL.md': skillText('notes') });
+  await fixture.install({ name, group: 'tools' });
+  return fixture.installed();
 }
 
 const SETUP = { provider_type: 'encrypted', password: PASSWORD };
-const encrypted = ({ call }: BodyPlace) => call('setUpSecrets', { body: SETUP });
+const encrypted = ({ call }: BodyFixture) => call('setUpSecrets', { body: SETUP });
 const stored: Observe = ({ secret }) => Promise.all([secret('A'), secret('B')]);
 
 const SECRETS: Record<string, Effect> = {
@@ -51,9 +51,9 @@ const SECRETS: Record<string, Effect> = {
     observe: async ({ call }) => (await call('createSecret', { body: { key: 'A', value: 'a' } })).status,
   },
   'setUpSecrets password': {
-    before: async (place) => {
-      await encrypted(place);
-      await place.call('createSecret', { body: { key: 'A', value: 'a' } });
+    before: async (fixture) => {
+      await encrypted(fixture);
+      await fixture.call('createSecret', { body: { key: 'A', value: 'a' } });
     },
     bodies: () => [SETUP, { ...SETUP, password: 'battery staple' }],
     observe: stored,
@@ -75,9 +75,9 @@ const SECRETS: Record<string, Effect> = {
     observe: stored,
   },
   'updateSecret value': {
-    before: async (place) => {
-      await encrypted(place);
-      await place.call('createSecret', { body: { key: 'A', value: 'a' } });
+    before: async (fixture) => {
+      await encrypted(fixture);
+      await fixture.call('createSecret', { body: { key: 'A', value: 'a' } });
     },
     params: { key: 'A' },
     bodies: () => [{ value: 'a' }, { value: 'b' }],
@@ -102,10 +102,10 @@ const login = (auth: (source: string) => readonly [object, object]): Effect => (
     }));
     return [one ?? {}, other ?? {}];
   }),
-  async before(place) {
-    await encrypted(place);
-    await place.call('createSecret', { body: { key: 'A', value: 'a' } });
-    await place.call('createSecret', { body: { key: 'B', value: 'b' } });
+  async before(fixture) {
+    await encrypted(fixture);
+    await fixture.call('createSecret', { body: { key: 'A', value: 'a' } });
+    await fixture.call('createSecret', { body: { key: 'B', value: 'b' } });
   },
 });
 
@@ -120,9 +120,9 @@ const REGISTRIES: Record<string, Effect> = {
     { ...PRIVATE, api_url: `${source}/one` },
     { ...PRIVATE, api_url: `${source}/two` },
   ]),
-  'updateRegistry local_path': settings((place) => [
-    { local_path: `${place.write('one', { 'one.json': JSON.stringify(FILE) })}/one.json` },
-    { local_path: `${place.write('two', { 'two.json': JSON.stringify({ ...FILE, version: '2' }) })}/two.json` },
+  'updateRegistry local_path': settings((fixture) => [
+    { local_path: `${fixture.write('one', { 'one.json': JSON.stringify(FILE) })}/one.json` },
+    { local_path: `${fixture.write('two', { 'two.json': JSON.stringify({ ...FILE, version: '2' }) })}/two.json` },
   ]),
   'updateRegistry allow_private_ip': settings(({ source }) => [
     { url: `${source}/one.json`, allow_private_ip: true },

@@ -1,11 +1,11 @@
-import { localAuthority } from '../local/local-authority.ts';
+import { localAuthenticator } from '../local/local-authenticator.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen } from '../listen.ts';
 import type { Operation } from '../operation.ts';
 import type { Problem } from '../problem.ts';
 import type { Services } from '../services.ts';
 import { createRoutes } from '../routes.ts';
-import { type Authority, type ChangeEvent, Serving } from '../serving.ts';
+import { type Authenticator, type ChangeEvent, Serving } from '../serving.ts';
 
 export const TOKEN = 'the-token-of-the-tests';
 
@@ -26,20 +26,20 @@ interface ServeOptions {
   askEvery?: number;
   burst?: number;
   /** Authenticator; by default that of one machine. */
-  authority?: Authority;
+  authenticator?: Authenticator;
 }
 
 /** Serves operations over HTTP, by default as on one machine. */
 export async function serveOperations(
   operations: readonly Operation[],
-  { services, deadline = 60_000, askEvery = 60_000, burst = 1000, authority }: ServeOptions,
+  { services, deadline = 60_000, askEvery = 60_000, burst = 1000, authenticator }: ServeOptions,
 ): Promise<ServedOperations> {
   const changes: ChangeEvent[] = [];
   const failures: Problem[] = [];
   const clock = { now: 0 };
   let port = 0;
   const serving = new Serving({
-    authority: authority ?? localAuthority(TOKEN, () => port),
+    authenticator: authenticator ?? localAuthenticator(TOKEN, () => port),
     servicesOf: () => services,
     addresses: limitRate({ burst: 10 * burst, perSecond: 1, now: () => clock.now }),
     callers: limitRate({ burst, perSecond: 1, now: () => clock.now }),

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tgzOf } from '../skills/testdata/archives.ts';
 import { digestOf } from '../skills/testdata/serve-artifacts.ts';
-import { skillText } from '../skills/testdata/skills-place.ts';
-import type { BodyPlace, Effect } from './body-place.ts';
+import { skillText } from '../skills/testdata/skills-fixture.ts';
+import type { BodyFixture, Effect } from './body-fixture.ts';
 
 type Observe = Effect['observe'];
 
 const SKILL = 'SKILL.md';
-const folderOf = (place: BodyPlace, name: string) => place.write(name, { [SKILL]: skillText(name) });
+const folderOf = (fixture: BodyFixture, name: string) => fixture.write(name, { [SKILL]: skillText(name) });
 const archiveOf = async (name: string, body?: string) =>
   (await tgzOf([{ name: SKILL, text: skillText(name, '', body) }])).toString('base64');
 
@@ -22,23 +22,23 @@ const installed: Observe = ({ base }, { status }) => [
 ];
 
 /** A skill in a registry with two tags, on a private address. */
-async function publish({ artifacts }: BodyPlace): Promise<string> {
+async function publish({ artifacts }: BodyFixture): Promise<string> {
   for (const tag of ['one', 'two'])
     artifacts.put('owner/notes', tag, Buffer.from(await archiveOf('notes', `${tag}\n`), 'base64'));
   return `${artifacts.host}/owner/notes`;
 }
 
 const ofRegistry = (bodies: (name: string) => Awaited<ReturnType<Effect['bodies']>>): Effect => ({
-  bodies: async (place) => bodies(await publish(place)),
+  bodies: async (fixture) => bodies(await publish(fixture)),
   observe: installed,
 });
-const ofFolder = (bodies: (name: string, place: BodyPlace) => Awaited<ReturnType<Effect['bodies']>>): Effect => ({
-  bodies: (place) => bodies(folderOf(place, 'notes'), place),
+const ofFolder = (bodies: (name: string, fixture: BodyFixture) => Awaited<ReturnType<Effect['bodies']>>): Effect => ({
+  bodies: (fixture) => bodies(folderOf(fixture, 'notes'), fixture),
   observe: installed,
 });
 
 export const SKILL_EFFECTS: Readonly<Record<string, Effect>> = {
-  'installSkill name': ofFolder((name, place) => [{ name }, { name: folderOf(place, 'more') }]),
+  'installSkill name': ofFolder((name, fixture) => [{ name }, { name: folderOf(fixture, 'more') }]),
   'installSkill archive': {
     bodies: async () => [{ archive: await archiveOf('notes') }, { archive: await archiveOf('more') }],
     observe: installed,
@@ -48,16 +48,16 @@ export const SKILL_EFFECTS: Readonly<Record<string, Effect>> = {
     { name, version: 'two', allow_private_ip: true },
   ]),
   'installSkill digest': ofFolder((name) => [{ name }, { name, digest: digestOf('another skill') }]),
-  'installSkill scope': ofFolder((name, place) => {
-    const root = place.write('project', { a: '' });
+  'installSkill scope': ofFolder((name, fixture) => {
+    const root = fixture.write('project', { a: '' });
     return [
       { name, project_root: root, scope: 'project' },
       { name, project_root: root, scope: 'user' },
     ];
   }),
-  'installSkill project_root': ofFolder((name, place) => [
-    { name, scope: 'project', project_root: place.write('project-one', { a: '' }) },
-    { name, scope: 'project', project_root: place.write('project-two', { a: '' }) },
+  'installSkill project_root': ofFolder((name, fixture) => [
+    { name, scope: 'project', project_root: fixture.write('project-one', { a: '' }) },
+    { name, scope: 'project', project_root: fixture.write('project-two', { a: '' }) },
   ]),
   'installSkill clients.*': ofFolder((name) => [
     { name, clients: ['cursor'] },
@@ -73,10 +73,13 @@ export const SKILL_EFFECTS: Readonly<Record<string, Effect>> = {
   ]),
   'installSkill force': {
     ...ofFolder((name) => [{ name, force: true }, { name }]),
-    before: (place) => place.install({ name: folderOf(place, 'notes') }),
+    before: (fixture) => fixture.install({ name: folderOf(fixture, 'notes') }),
   },
   'validateSkill path': {
-    bodies: (place) => [{ path: folderOf(place, 'notes') }, { path: place.write('broken', { [SKILL]: 'broken' }) }],
+    bodies: (fixture) => [
+      { path: folderOf(fixture, 'notes') },
+      { path: fixture.write('broken', { [SKILL]: 'broken' }) },
+    ],
     observe: (_, { body }) => body,
   },
   'validateSkill archive': {

@@ -10,7 +10,7 @@ export interface Reach {
   cluster: Proof;
 }
 export type Proof = 'each' | `${string}.ts: ${string}` | { never: string };
-export type Place = keyof Reach;
+export type Platform = keyof Reach;
 
 const onAMachine = (why: string): Reach => ({ machine: 'each', cluster: { never: why } });
 const inACluster = (why: string): Reach => ({ machine: { never: why }, cluster: 'each' });
@@ -134,5 +134,5 @@ export function reachOf(operationId: string, code: ProblemCode): Reach {
 }
 
 /** Reports whether the table of a place must test a problem of an operation. */
-export const isOfTable = (place: Place, operationId: string, code: ProblemCode): boolean =>
+export const isOfTable = (place: Platform, operationId: string, code: ProblemCode): boolean =>
   reachOf(operationId, code)[place] === 'each';

@@ -7,7 +7,7 @@ import type { Asked, Told } from './ask-operation.ts';
 type Scenario = (row: Operation) => Promise<Told>;
 export type Scenarios = Partial<Record<ProblemCode, Scenario>>;
 
-interface Place {
+interface ScenarioFixture {
   services: () => Services;
   serve: (services: Services, options?: { burst?: number; deadline?: number }) => Promise<void>;
   /** Sends a valid request with some changes. */
@@ -21,7 +21,7 @@ const servicesThat = (act: () => unknown): Services =>
   });
 
 /** Returns scenarios for problems that any operation may answer. */
-export const usualScenarios = ({ services, serve, ask }: Place): Scenarios => ({
+export const usualScenarios = ({ services, serve, ask }: ScenarioFixture): Scenarios => ({
   async bad_request(row) {
     await serve(services());
     return ask(row, { query: { unknown: '1' } });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationAccepted, WorkloadOperation } from '../records/workload-operation.ts';
-import type { BodyPlace, Effect } from './body-place.ts';
+import type { BodyFixture, Effect } from './body-fixture.ts';
 
 type Observe = Effect['observe'];
 
@@ -9,7 +9,7 @@ const groupsThere: Observe = async ({ call }) => {
   return answers.map(({ status }) => status);
 };
 
-async function makeWorkloads({ call }: BodyPlace): Promise<void> {
+async function makeWorkloads({ call }: BodyFixture): Promise<void> {
   await call('createGroup', { body: { name: 'other' } });
   await call('createWorkload', { body: { name: 'one', url: 'https://a.example/mcp', group: 'tools' } });
   await call('createWorkload', { body: { name: 'two', url: 'https://a.example/mcp', group: 'other' } });

@@ -5,31 +5,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.ts';
 import { BackgroundWork } from './background-work.ts';
 import { unboundStore } from '../testdata/unbound-store.ts';
-import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import { SEARCH, type WorkloadsFixture, openWorkloadsFixture } from './testdata/workloads-fixture.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 let records: RecordStore;
 let now: number;
 beforeEach(() => {
-  place = workloadsPlace({
+  fixture = openWorkloadsFixture({
     'a.yaml': SEARCH.replace('search #', 'a #'),
     'b.yaml': SEARCH.replace('search #', 'b #'),
   });
-  records = fileRecords(join(place.state.path, 'records'), 'default')('operations');
+  records = fileRecords(join(fixture.state.path, 'records'), 'default')('operations');
   now = Date.parse('2026-01-01T00:00:00Z');
 });
-afterEach(() => place.remove());
+afterEach(() => fixture.remove());
 
 const open = (more: Partial<ConstructorParameters<typeof BackgroundWork>[0]> = {}): BackgroundWork =>
   new BackgroundWork({
     records,
-    workloads: place.services().workloads,
+    workloads: fixture.services().workloads,
     now: () => now,
-    onFailure: (text) => void place.failures.push(text),
+    onFailure: (text) => void fixture.failures.push(text),
     ...more,
   });
-const all = () => place.services().workloads.all();
+const all = () => fixture.services().workloads.all();
 const names = async () => (await all()).map(({ name }) => name);
 
 /** Creates work whose process ended before its first step. */
@@ -126,17 +126,17 @@ describe('BackgroundWork', () => {
   });
 
   it('removes the remains of a workload whose deletion was recorded in part', async () => {
-    const profile = join(place.folder, 'configmap-a-permissions.yaml');
-    const { workloads } = place.services();
+    const profile = join(fixture.folder, 'configmap-a-permissions.yaml');
+    const { workloads } = fixture.services();
     await workloads.edit('a', { permission_profile: { read: ['/a'] } }, () => Promise.resolve(), {});
-    expect(place.files()).toContain('configmap-a-permissions.yaml');
+    expect(fixture.files()).toContain('configmap-a-permissions.yaml');
     const id = await left('delete');
-    place.write('a.yaml', '');
+    fixture.write('a.yaml', '');
     const next = open();
     await next.resume();
     await next.idle();
     expect((await next.get(id)).status).toBe('succeeded');
-    expect(place.files()).not.toContain(profile.split('/').at(-1));
+    expect(fixture.files()).not.toContain(profile.split('/').at(-1));
   });
 
   it('restarts once: a restart keeps its timestamp', async () => {
@@ -153,7 +153,7 @@ describe('BackgroundWork', () => {
   });
 
   it('fails with the reason when a step fails, and completes the other steps', async () => {
-    place.write(
+    fixture.write(
       'a.yaml',
       'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: a, labels: { x: *t }, annotations: { vmcp.dev/restarted-at: &t "2020" } }\nspec: { image: x }\n'.replace(
         'labels: { x: *t }, annotations: { vmcp.dev/restarted-at: &t "2020" }',
@@ -195,7 +195,7 @@ describe('BackgroundWork', () => {
     const work = open({ records: flaky });
     const id = await work.begin('delete', await all());
     await work.idle();
-    expect(place.failures).toEqual([expect.stringContaining(id)]);
+    expect(fixture.failures).toEqual([expect.stringContaining(id)]);
     broken = false;
     now += 31_000;
     await work.get(id);
@@ -204,7 +204,7 @@ describe('BackgroundWork', () => {
   });
 
   it('continues on its own when its store or the workload status becomes available', async () => {
-    const workloads = place.services().workloads;
+    const workloads = fixture.services().workloads;
     let failures = 3;
     const unlessAway = <T>(answer: () => Promise<T>): Promise<T> =>
       failures-- > 0 ? Promise.reject(new Problem('unavailable', 'it is away')) : answer();
@@ -213,7 +213,7 @@ describe('BackgroundWork', () => {
       get: (name) => unlessAway(() => records.get(name)),
     };
     const look = workloads.look.bind(workloads);
-    const looks = Object.assign(place.services().workloads, { look: () => unlessAway(look) });
+    const looks = Object.assign(fixture.services().workloads, { look: () => unlessAway(look) });
     const rests: number[] = [];
     const pause = (milliseconds: number) => Promise.resolve(void rests.push(milliseconds));
     const ids = [];
@@ -226,7 +226,7 @@ describe('BackgroundWork', () => {
     for (const id of ids) expect((await open().get(id)).status).toBe('succeeded');
     const longer = [16_000, 32_000, 60_000, 60_000];
     expect(rests.filter((rest) => rest > 1000)).toEqual([2000, 4000, 8000, ...longer, 2000, 4000, 8000]);
-    expect(place.failures[2]).toContain(`operation ${ids[0] ?? ''} goes on in 8 seconds: it is away`);
+    expect(fixture.failures[2]).toContain(`operation ${ids[0] ?? ''} goes on in 8 seconds: it is away`);
   });
 
   it('ends a pending wait with its process', async () => {
@@ -274,7 +274,7 @@ describe('BackgroundWork', () => {
     const work = open({ records: shared });
     const id = await work.begin('delete', await all());
     await work.idle();
-    expect([(await work.get(id)).status, await names(), place.failures]).toEqual(['succeeded', [], []]);
+    expect([(await work.get(id)).status, await names(), fixture.failures]).toEqual(['succeeded', [], []]);
   });
 
   it('limits concurrent work to twenty, and accepts more when one ends', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { referenceTouches } from './find-references.ts';
+import { referencePermissions } from './find-references.ts';
 
 it('referenceTouches returns each right that the admission policy of a cluster requires, once', () => {
   const named = { name: 'company', key: 'token' };
@@ -13,7 +13,7 @@ it('referenceTouches returns each right that the admission policy of a cluster r
     podTemplateSpec: { spec: { imagePullSecrets: [{ name: 'registry' }] } },
     headerForward: { addHeadersFromSecret: { 'X-Key': { name: 'header', key: 'value' } } },
   };
-  expect(referenceTouches(spec)).toEqual(
+  expect(referencePermissions(spec)).toEqual(
     expect.arrayContaining([
       { verb: 'use', resource: 'mcpexternalauthconfigs', name: 'github' },
       { verb: 'get', group: '', resource: 'secrets', name: 'company' },
@@ -23,7 +23,7 @@ it('referenceTouches returns each right that the admission policy of a cluster r
       { verb: 'use', group: '', resource: 'serviceaccounts', name: 'robot' },
     ]),
   );
-  expect(referenceTouches(spec)).toHaveLength(6);
+  expect(referencePermissions(spec)).toHaveLength(6);
 });
 
 const pods = { verb: 'create', group: '', resource: 'pods' };
@@ -39,6 +39,6 @@ it.each<[string, object, object[]]>([
 ])(
   'referenceTouches requires the right to create objects with labels if a workload labels %s',
   (_what, more, asked) => {
-    expect(referenceTouches({ image: 'example/x:1', ...more })).toEqual(asked);
+    expect(referencePermissions({ image: 'example/x:1', ...more })).toEqual(asked);
   },
 );

@@ -3,10 +3,10 @@ import { MCPServerSpec } from '#crds/kinds/index';
 import { LABELS_OF_CHILDREN } from '#crds/parts/labels-of-children';
 import { TEMPLATE_PULL_SECRETS } from '#crds/parts/pod';
 import { valueAt } from '#crds/parts/rule';
-import type { Touch } from '../operation.ts';
+import type { Permission } from '../operation.ts';
 
 /** Rights that a caller needs for the objects that a workload references, because a reference passes credentials on. */
-const DEMANDS: Record<string, Omit<Touch, 'name'>> = {
+const DEMANDS: Record<string, Omit<Permission, 'name'>> = {
   Secret: { verb: 'get', group: '', resource: 'secrets' },
   MCPExternalAuthConfig: { verb: 'use', resource: 'mcpexternalauthconfigs' },
   MCPGroup: { verb: 'use', resource: 'mcpgroups' },
@@ -37,7 +37,7 @@ function pullSecretsIn(spec: Record<string, unknown>): { kind: string; name: str
 }
 
 /** Others select objects by labels, so a writer of labels needs the right to create objects of that kind. */
-function labelTouches(spec: Record<string, unknown>): Touch[] {
+function labelPermissions(spec: Record<string, unknown>): Permission[] {
   const isWritten = (path: readonly string[]) => Object.keys(mapping(valueAt(spec, path))).length > 0;
   return LABELS_OF_CHILDREN.filter(({ maps }) => maps.some(isWritten)).map(({ group, plural }) => ({
     verb: 'create',
@@ -47,13 +47,13 @@ function labelTouches(spec: Record<string, unknown>): Touch[] {
 }
 
 /** Returns each permission once, as the admission policy of a cluster requires it. */
-export function referenceTouches(spec: Record<string, unknown>): Touch[] {
-  const touches = [...referencesIn(SCHEMA, spec), ...pullSecretsIn(spec)].flatMap(({ kind, name }) => {
+export function referencePermissions(spec: Record<string, unknown>): Permission[] {
+  const permissions = [...referencesIn(SCHEMA, spec), ...pullSecretsIn(spec)].flatMap(({ kind, name }) => {
     const demand = DEMANDS[kind];
     return demand ? [{ ...demand, name }] : [];
   });
   return [
-    ...new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch])).values(),
-    ...labelTouches(spec),
+    ...new Map(permissions.map((permission) => [`${permission.resource}/${permission.name}`, permission])).values(),
+    ...labelPermissions(spec),
   ];
 }

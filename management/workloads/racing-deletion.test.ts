@@ -9,20 +9,20 @@ import type { Resources } from '../stores/resources.ts';
 import { BackgroundWork } from './background-work.ts';
 import { localRuntime } from './local-runtime.ts';
 import { PermissionProfiles } from './permission-profiles.ts';
-import { type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import { type WorkloadsFixture, openWorkloadsFixture } from './testdata/workloads-fixture.ts';
 import { Workloads } from './workloads.ts';
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 beforeEach(() => {
-  place = workloadsPlace({});
+  fixture = openWorkloadsFixture({});
 });
-afterEach(() => place.remove());
+afterEach(() => fixture.remove());
 
 const now = () => Date.parse('2026-01-01T00:00:00Z');
 
 /** Deletes workload `a` while another writer changes its manifest between the first read and the next step. */
 async function deleteBeside(after: string) {
-  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const files = new ManifestFiles(fixture.folder, new FileLock(join(fixture.state.path, 'manifests.lock')));
   const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now });
   let looks = 0;
   const resources: Resources = {
@@ -32,16 +32,16 @@ async function deleteBeside(after: string) {
     delete: (kind, name, options) => folder.delete(kind, name, options),
     async get(kind, name) {
       const found = await folder.get(kind, name);
-      if ((looks += 1) === 1) place.write('a.yaml', after);
+      if ((looks += 1) === 1) fixture.write('a.yaml', after);
       return found;
     },
   };
   const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
   const work = new BackgroundWork({
-    records: fileRecords(join(place.state.path, 'records'), 'default')('operations'),
-    workloads: new Workloads({ resources, profiles, runtime: localRuntime(place.state) }),
+    records: fileRecords(join(fixture.state.path, 'records'), 'default')('operations'),
+    workloads: new Workloads({ resources, profiles, runtime: localRuntime(fixture.state) }),
     now,
-    onFailure: (text) => void place.failures.push(text),
+    onFailure: (text) => void fixture.failures.push(text),
   });
   const id = await work.begin('delete', await resources.list('MCPServer'));
   await work.idle();
@@ -58,21 +58,21 @@ const SECOND = '2026-01-01T00:00:01.000Z';
 
 describe('deletion in the background with a concurrent writer', () => {
   it('keeps a workload that was created again since the read, even with equal content', async () => {
-    place.write('a.yaml', manifest('x', FIRST));
+    fixture.write('a.yaml', manifest('x', FIRST));
     const { status } = await deleteBeside(manifest('x', SECOND));
-    expect([status, place.read('a.yaml')]).toEqual(['succeeded', manifest('x', SECOND)]);
+    expect([status, fixture.read('a.yaml')]).toEqual(['succeeded', manifest('x', SECOND)]);
   });
 
   it('reads a changed workload again', async () => {
-    place.write('a.yaml', manifest('x', FIRST));
+    fixture.write('a.yaml', manifest('x', FIRST));
     const { status } = await deleteBeside(manifest('y', FIRST));
-    expect([status, place.files()]).toEqual(['succeeded', []]);
+    expect([status, fixture.files()]).toEqual(['succeeded', []]);
   });
 
   it('keeps a changed workload without a creation time, because it may be another one', async () => {
-    place.write('a.yaml', manifest('x'));
+    fixture.write('a.yaml', manifest('x'));
     const { status, workloads } = await deleteBeside(manifest('y'));
-    expect([status, place.read('a.yaml')]).toEqual(['failed', manifest('y')]);
+    expect([status, fixture.read('a.yaml')]).toEqual(['failed', manifest('y')]);
     expect(workloads).toEqual([expect.objectContaining({ name: 'a', status: 'failed', code: 'stale' })]);
   });
 });

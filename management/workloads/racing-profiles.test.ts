@@ -18,14 +18,14 @@ import { localRuntime } from './local-runtime.ts';
 import { PermissionProfiles } from './permission-profiles.ts';
 import { Workloads } from './workloads.ts';
 
-interface Place {
+interface Replica {
   resources: Resources;
   configMaps: ConfigMaps;
 }
 
 /** Each call returns the same place as another process sees it. */
 interface Opened {
-  replica: () => Place;
+  replica: () => Replica;
   /** Writes a ConfigMap of that name outside of vmcp. */
   writeByHand: (name: string) => void;
   close: () => Promise<void> | void;

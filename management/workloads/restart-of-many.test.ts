@@ -9,14 +9,14 @@ import { ManifestFiles } from '../stores/manifest-files.ts';
 import { BackgroundWork } from './background-work.ts';
 import { localRuntime } from './local-runtime.ts';
 import { PermissionProfiles } from './permission-profiles.ts';
-import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import { SEARCH, type WorkloadsFixture, openWorkloadsFixture } from './testdata/workloads-fixture.ts';
 import { Workloads } from './workloads.ts';
 
 const BEGUN = Date.parse('2026-01-01T00:00:00Z');
 const AT = '2026-01-01T00:00:00.000Z';
 const MINUTE = 60_000;
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 let statuses: Map<string, Status>;
 let now: number;
 /** Actions between two reads of the state, in this order. */
@@ -29,27 +29,30 @@ const ready = (restartedAt?: string): Status => ({
 });
 
 beforeEach(() => {
-  place = workloadsPlace({ 'a.yaml': SEARCH.replace('search #', 'a #'), 'b.yaml': SEARCH.replace('search #', 'b #') });
+  fixture = openWorkloadsFixture({
+    'a.yaml': SEARCH.replace('search #', 'a #'),
+    'b.yaml': SEARCH.replace('search #', 'b #'),
+  });
   statuses = new Map(['a', 'b'].map((name) => [name, ready()]));
   now = BEGUN;
   meanwhile = [];
 });
-afterEach(() => place.remove());
+afterEach(() => fixture.remove());
 
 /** Opens the work of running workloads, whose statuses the test sets. */
 function open() {
-  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const files = new ManifestFiles(fixture.folder, new FileLock(join(fixture.state.path, 'manifests.lock')));
   const statusOf = ({ name }: { name: string }) => statuses.get(name);
   const resources = folderResources({ files, namespace: 'default', statusOf, now: () => now });
   const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
   const look = () => Promise.resolve(() => ({ isRunning: true }));
-  const workloads = new Workloads({ resources, profiles, runtime: { ...localRuntime(place.state), look } });
-  const records = fileRecords(join(place.state.path, 'records'), 'default')('operations');
+  const workloads = new Workloads({ resources, profiles, runtime: { ...localRuntime(fixture.state), look } });
+  const records = fileRecords(join(fixture.state.path, 'records'), 'default')('operations');
   const work = new BackgroundWork({
     records,
     workloads,
     now: () => now,
-    onFailure: (text) => void place.failures.push(text),
+    onFailure: (text) => void fixture.failures.push(text),
     async pause() {
       const next = meanwhile.shift();
       if (!next) throw new Error('it waits for longer than this test goes on');
@@ -60,7 +63,7 @@ function open() {
   return { work, records, begin };
 }
 
-const askedIn = (file: string) => place.read(file).includes('restarted-at');
+const askedIn = (file: string) => fixture.read(file).includes('restarted-at');
 
 describe('restart of many workloads', () => {
   it('ends when the last workload has restarted, not when the request is written', async () => {
@@ -89,7 +92,7 @@ describe('restart of many workloads', () => {
       ['running', 'pending', 'done', 'true'],
     ]);
     expect(await work.get(id)).toMatchObject({ status: 'succeeded', finished_at: '2026-01-01T00:01:00.000Z' });
-    expect(place.failures).toEqual([]);
+    expect(fixture.failures).toEqual([]);
   });
 
   it('fails with the state of a workload that does not restart in time, and continues', async () => {
@@ -120,7 +123,7 @@ describe('restart of many workloads', () => {
       phase: 'Failed',
       conditions: [{ ...condition, lastTransitionTime: AT, observedGeneration: 1 }],
     });
-    meanwhile.push(() => place.write('b.yaml', ''));
+    meanwhile.push(() => fixture.write('b.yaml', ''));
     const id = await begin();
     await work.idle();
     expect((await work.get(id)).workloads).toEqual([
@@ -135,7 +138,9 @@ describe('restart of many workloads', () => {
   it('does not wait for a workload that was stopped meanwhile', async () => {
     const { work, begin } = open();
     statuses.set('b', ready(AT));
-    meanwhile.push(() => place.write('a.yaml', place.read('a.yaml').replace('spec:\n', 'spec:\n  suspend: true\n')));
+    meanwhile.push(() =>
+      fixture.write('a.yaml', fixture.read('a.yaml').replace('spec:\n', 'spec:\n  suspend: true\n')),
+    );
     const id = await begin();
     await work.idle();
     expect((await work.get(id)).status).toBe('succeeded');
@@ -147,13 +152,13 @@ describe('restart of many workloads', () => {
     const id = await first.begin();
     await first.work.idle();
     expect((await first.work.get(id)).status).toBe('running');
-    const written = place.read('a.yaml');
+    const written = fixture.read('a.yaml');
     const next = open();
     now += 6 * MINUTE;
     await next.work.resume();
     await next.work.idle();
     expect((await next.work.get(id)).workloads.map(({ status }) => status)).toEqual(['failed', 'failed']);
-    expect([place.read('a.yaml'), place.failures]).toEqual([written, []]);
+    expect([fixture.read('a.yaml'), fixture.failures]).toEqual([written, []]);
   });
 
   it('stays with its process while that process waits for it', async () => {
@@ -168,6 +173,6 @@ describe('restart of many workloads', () => {
     });
     const id = await mine.begin();
     await mine.work.idle();
-    expect([(await mine.work.get(id)).status, place.failures]).toEqual(['succeeded', []]);
+    expect([(await mine.work.get(id)).status, fixture.failures]).toEqual(['succeeded', []]);
   });
 });

@@ -70,7 +70,7 @@ export class Workloads {
   /** Returns the version of the spec, too. @throws Problem `not_found` */
   async get(name: string): Promise<{ detail: WorkloadDetail; version: string }> {
     const read = await this.#read(name);
-    return { detail: renderDetail(read.resource, this.#placeOf(read)), version: versionOf(read) };
+    return { detail: renderDetail(read.resource, this.#detailOptions(read)), version: versionOf(read) };
   }
 
   /** @throws Problem `not_found` */
@@ -83,7 +83,7 @@ export class Workloads {
   }
 
   warningsOf(read: Read): { warnings?: string[] } {
-    const warnings = withoutEffect(read.resource, this.#placeOf(read));
+    const warnings = withoutEffect(read.resource, this.#detailOptions(read));
     return warnings.length === 0 ? {} : { warnings };
   }
 
@@ -127,7 +127,7 @@ export class Workloads {
     const annotations = checked === undefined ? {} : { [CHECKED_IMAGE]: JSON.stringify(checked) };
     const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations, spec: {}, version: '' };
     const detail = checked === undefined ? sent : { ...sent, image: checked.image };
-    const place = this.#placeOf({ profile: undefined });
+    const place = this.#detailOptions({ profile: undefined });
     const edited = applyDetail(detail, empty, place);
     await check(edited, empty, place);
     return this.#exclusive(name, async () => {
@@ -140,7 +140,7 @@ export class Workloads {
   /** @throws Problem `not_found`, `stale`, `conflict`, `bad_request`, `inline_secret`, and what `check` throws */
   edit(name: string, sent: WorkloadEdit, check: Check, options: WriteOptions): Promise<Read> {
     return this.change(name, options, async (read) => {
-      const place = this.#placeOf(read);
+      const place = this.#detailOptions(read);
       const edited = applyDetail(sent, read.resource, place);
       await check(edited, read.resource, place);
       return edited;
@@ -255,7 +255,7 @@ export class Workloads {
     return { resource, ...(await this.#in.profiles.read(resource)) };
   }
 
-  #placeOf({ profile }: Pick<Read, 'profile'>): DetailOptions {
+  #detailOptions({ profile }: Pick<Read, 'profile'>): DetailOptions {
     const { host, hasPaths } = this.#in.runtime;
     return { host, hasPaths, profile };
   }

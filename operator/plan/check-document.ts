@@ -18,7 +18,7 @@ function refuse(problems: readonly Pick<Problem, 'path' | 'message'>[], fieldOf:
 }
 
 /** Reads a document as the runtime does, so that the runtime rejects none. `places`: absent if it is not from fields. @throws Stalled */
-export function checkDocument(document: RunConfigDocument, places?: DocumentPlaces): void {
+export function checkDocument(document: RunConfigDocument, places?: DocumentPaths): void {
   const { problems } = readRunConfig(document, sourceOf(document));
   refuse(
     problems,
@@ -30,30 +30,30 @@ export function checkDocument(document: RunConfigDocument, places?: DocumentPlac
 export function checkBackendDocument(
   entry: RunConfigDocument['backends'][number],
   providers: readonly string[],
-  places: BackendPlaces,
+  places: BackendPaths,
 ): void {
   const problems = checkBackend(entry, providers.length === 0 ? undefined : providers, sourceOf(entry));
   refuse(problems, (path) => fieldOfBackend(path, places));
 }
 
-interface DocumentPlaces {
+interface DocumentPaths {
   /** The issuer of boundary 1, e.g. `incomingAuth.oidcConfig.inline`. */
   readonly issuer?: string;
   /** Returns the path of `audit`, `telemetry` or `sessionStorage`, which is under spec or under config. */
   readonly under: (field: 'audit' | 'telemetry' | 'sessionStorage') => string;
 }
 
-export interface BackendPlaces {
+export interface BackendPaths {
   readonly name: string;
   /** The source of `auth`, e.g. `MCPExternalAuthConfig "github" tokenExchange`. */
   readonly auth: string;
   readonly url: 'remoteUrl' | 'path';
 }
 
-type Places = readonly (readonly [RegExp, string])[];
+type Replacements = readonly (readonly [RegExp, string])[];
 
 /** Words with another spelling in a resource. */
-const WORDS: Places = [
+const WORDS: Replacements = [
   [/\b(\w+)Files\b/g, '$1Refs'],
   [/\b(\w+)File\b/g, '$1Ref'],
   [/\buserinfo/g, 'userInfo'],
@@ -65,13 +65,13 @@ function camelCase(path: string): string {
   return WORDS.reduce((result, [pattern, word]) => result.replace(pattern, word), text);
 }
 
-function replaceFirst(path: string, places: Places): string | undefined {
+function replaceFirst(path: string, places: Replacements): string | undefined {
   const found = places.find(([pattern]) => pattern.test(path));
   return found && camelCase(path.replace(...found));
 }
 
 /** Returns the field of a VirtualMCPServer that a path of its document is rendered from; undefined: there is none. */
-function fieldOfDocument(path: string, { issuer, under }: DocumentPlaces): string | undefined {
+function fieldOfDocument(path: string, { issuer, under }: DocumentPaths): string | undefined {
   return replaceFirst(path, [
     [/^(?=resource_url\b|allowed_hosts\b|allowed_origins\b)/, 'incomingAuth.'],
     [/^incoming\.(?=required_typ\b)/, 'incomingAuth.'],
@@ -89,7 +89,7 @@ function fieldOfDocument(path: string, { issuer, under }: DocumentPlaces): strin
   ]);
 }
 
-function fieldOfBackend(path: string, { name, auth, url }: BackendPlaces): string {
+function fieldOfBackend(path: string, { name, auth, url }: BackendPaths): string {
   const own = `MCPServer "${name}"`;
   const [, block] = /^auth\.(?!type\b)(.+)$/.exec(path) ?? [];
   if (block !== undefined) return `${auth}.${camelCase(block)}`;

@@ -74,11 +74,11 @@ function keyOf(item: unknown, key: string, path: string): [Fields, unknown] {
 /** Orders two parts of a list: as in the original if it has both, otherwise written items come first. */
 function inOrder(left: Fields[], written: Fields[], original: unknown[]): Fields[] {
   const places = new Map(original.map((item, place) => [item, place]));
-  const placeOf = (item: Fields) => places.get(item) ?? -1;
+  const indexOf = (item: Fields) => places.get(item) ?? -1;
   const ordered: Fields[] = [];
   let at = 0;
   for (const next of written) {
-    for (let first = left[at]; first && placeOf(first) < placeOf(next); first = left[at]) {
+    for (let first = left[at]; first && indexOf(first) < indexOf(next); first = left[at]) {
       ordered.push(first);
       at += 1;
     }

@@ -14,7 +14,7 @@ import type { BackendProcess, Outcome } from './outcome.ts';
 import { checkEmbeddedServer, hasOwnEndpoint } from './own-endpoint.ts';
 import { joinStatus, planOwnEndpoint } from './plan-own-endpoint.ts';
 import { restartedAt } from './object-parts.ts';
-import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
+import { localCommand, localPort, shownUrlOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
 import { renderBackendObjects, type Program } from './render-backend-objects.ts';
 import { lookForProviders } from './resolve-auth-server.ts';
@@ -64,7 +64,7 @@ export function planBackend(key: ResourceKey, manifest: Manifest, snapshot: Snap
     const reach = reachBackend(key.name, spec, snapshot, new FileList(snapshot, { secret: '', config: '' }));
     const { children, warnings } = renderProgram(manifest, spec, reach, snapshot);
     const found = {
-      url: placeOf(spec, reach),
+      url: shownUrlOf(spec, reach),
       warnings: [...warnings, ...findBackendWarnings(key.name, spec, snapshot)],
     };
     const restart = defined({ restartedAt: carriedOutRestart(manifest, spec, snapshot) });

@@ -20,7 +20,7 @@ export type Reach =
       restarted_at?: string;
     });
 
-export function placeOf(spec: BackendSpec, reach: Reach): string {
+export function shownUrlOf(spec: BackendSpec, reach: Reach): string {
   if (reach.transport !== 'stdio') return reach.url;
   return `stdio:${spec.command?.[0] ?? spec.image ?? ''}`;
 }

@@ -1,14 +1,14 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { type BackendPlaces, checkBackendDocument, problemInOwnFields } from './check-document.ts';
+import { type BackendPaths, checkBackendDocument, problemInOwnFields } from './check-document.ts';
 import { findProgramProblem } from './check-port.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { AuthType } from './finding.ts';
-import { placeOf, reachBackend } from './reach-backend.ts';
+import { shownUrlOf, reachBackend } from './reach-backend.ts';
 import { renderKubernetesIssuer } from './render-issuer.ts';
 import { renderRateLimiting } from './render-operational.ts';
 import { checkCallersNamed, resolveAuthz, type ResolvedAuthz } from './resolve-authz.ts';
@@ -91,7 +91,7 @@ function renderEntry(
   spec: BackendSpec,
   context: OutgoingContext,
   files: FileList,
-): RenderedBackend & { places: BackendPlaces } {
+): RenderedBackend & { places: BackendPaths } {
   const place = `MCPServer "${name}"`;
   const reach = reachBackend(name, spec, context.snapshot, files);
   const { authType, auth, place: authPlace } = resolveOutgoingAuth(name, spec, reach, context, files);
@@ -99,14 +99,14 @@ function renderEntry(
   const common = { name, auth, ...renderOffer(name, spec, context, files) };
   checkBackendServed(name, spec, context.snapshot);
   if (reach.transport === 'stdio')
-    return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType, places };
+    return { entry: defined({ ...common, ...reach }), url: shownUrlOf(spec, reach), authType, places };
   const problem = spec.remoteUrl === undefined ? findProgramProblem(name, reach.url, context.snapshot) : undefined;
   if (problem) throw problem;
   const http = {
     header_forward: renderHeaders(spec.headerForward, place, files),
     ca_bundle_file: spec.caBundleRef && files.authorities(spec.caBundleRef, `${place} caBundleRef`),
   };
-  return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(spec, reach), authType, places };
+  return { entry: defined({ ...common, ...reach, ...http }), url: shownUrlOf(spec, reach), authType, places };
 }
 
 /** Renders a backend that the runtime accepts. @throws Stalled or Waiting; the backend is then left out and no other is affected */

@@ -20,7 +20,7 @@ const isCedarDocument = (value: unknown) => typeof value === 'object' && value !
 const readAuthz = (text: string) =>
   readBlock<InlineAuthz>((value) => (isCedarDocument(value) ? InlineOfCedarDocument : InlineAuthz), text);
 
-function placeOf(field: string, configMap: AuthzConfig['configMap']): string {
+function sourceOf(field: string, configMap: AuthzConfig['configMap']): string {
   return configMap ? `${field}.configMap: ConfigMap "${configMap.name}", key "${configMap.key}"` : field;
 }
 
@@ -38,7 +38,7 @@ export function resolveAuthz(
   const texts = { policies: inline.policies, entitiesJson: inline.entitiesJson };
   const verdict = verdictOf(texts, snapshot);
   if (verdict.problems.length > 0)
-    throw new Stalled('InvalidPolicy', `${placeOf(field, configMap)}: ${verdict.problems.join('; ')}`);
+    throw new Stalled('InvalidPolicy', `${sourceOf(field, configMap)}: ${verdict.problems.join('; ')}`);
   const document = defined({
     mode: config.mode,
     policies: inline.policies,

@@ -49,7 +49,7 @@ function hasWrittenStorage({ kind, spec }: Manifest, snapshot: Snapshot): boolea
 }
 
 /** On one machine, logins outlive a restart unless another storage is written. The filled-in default does not show whether it was. */
-function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): AuthServerOptions {
+function authServerOptions(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): AuthServerOptions {
   const { kind, metadata } = manifest;
   const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, snapshot) };
   if (snapshot.platform.mode !== 'local' || hasWrittenStorage(manifest, snapshot)) return place;
@@ -58,7 +58,7 @@ function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapsho
 }
 
 /** Returns the place of remote logins: they use a separate, sealed prefix of the session store. */
-function loginPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): LoginOptions {
+function loginOptions(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): LoginOptions {
   const written = spec.sessionStorage ?? spec.config.sessionStorage;
   return {
     server: `${manifest.kind} "${manifest.metadata.name}"`,
@@ -95,7 +95,8 @@ export function resolveRuntime(
     files,
   );
   const authServer =
-    authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, snapshot), files);
+    authServerConfig &&
+    resolveAuthServer(authServerConfig, incoming, authServerOptions(manifest, spec, snapshot), files);
   const usersAreNamed = namesUsers(authServer?.document);
   if (authz && !usersAreNamed) checkCallersNamed('incomingAuth.authzConfig', authz);
   const context = {
@@ -104,7 +105,7 @@ export function resolveRuntime(
     incoming,
     usersAreNamed,
     byItself: manifest.kind === 'MCPServer',
-    login: loginPlace(manifest, spec, snapshot),
+    login: loginOptions(manifest, spec, snapshot),
     snapshot,
   };
   const { entries: backends, findings, members } = resolve(context, files);

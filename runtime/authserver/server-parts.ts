@@ -15,7 +15,7 @@ import type { RotatingSigningKeys } from './keys/create-signing-keys.ts';
 import type { KeyFile } from '#runtime/keys/key-file';
 import { chainOf } from './chain.ts';
 import { createSessionCheck, type SwitchableSessionCheck } from './session-check.ts';
-import type { Place } from './keys/aad.ts';
+import type { ServerIdentity } from './keys/aad.ts';
 import { authServerUrls } from './urls.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { AuthStorage } from './storage/storage.ts';
@@ -26,7 +26,7 @@ import type { ProviderDeps } from './upstream/provider-deps.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
 export interface AuthServerOptions {
-  readonly place: Place;
+  readonly place: ServerIdentity;
   /** URL of the MCP endpoint: the default audience of tokens. */
   readonly resourceUrl: string;
   /** Returns the current content of a file that the configuration names. @throws ConfigError */

@@ -13,7 +13,7 @@ export type IssuerMetadata = z.infer<typeof IssuerMetadata>;
 /** Returns the first document at the well-known URLs with exactly this issuer (RFC 8414 §3.3: byte for byte). @throws IdpUnavailable */
 export async function discoverIssuer(issuer: string, client: JsonClient): Promise<IssuerMetadata> {
   let last: unknown;
-  for (const place of metadataPlaces(issuer)) {
+  for (const place of metadataUrls(issuer)) {
     try {
       return checkMetadata(await client.get(place), issuer);
     } catch (error) {
@@ -25,7 +25,7 @@ export async function discoverIssuer(issuer: string, client: JsonClient): Promis
 }
 
 /** Returns the metadata URLs. OpenID Connect appends to the issuer; RFC 8414 §3.1 inserts before its path. */
-export function metadataPlaces(issuer: string): string[] {
+export function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   return [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import type { RemoteAuth } from '#crds/run-config/outgoing';
 import { UpstreamUnavailable } from '#runtime/authserver/upstream/provider';
-import { metadataPlaces } from '#runtime/incoming/discover-issuer';
+import { metadataUrls } from '#runtime/incoming/discover-issuer';
 import { readChallenge, type Challenge } from './read-challenge.ts';
 import type { RemoteHttp } from './remote-http.ts';
 
@@ -40,7 +40,7 @@ export interface RemoteServer {
   readonly resource: string;
 }
 
-interface Place {
+interface RemoteBackend {
   readonly name: string;
   readonly url: string;
   readonly http: RemoteHttp;
@@ -49,7 +49,7 @@ interface Place {
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** Order: configuration, challenge (RFC 9728), issuer's metadata (RFC 8414). @throws UpstreamUnavailable whose message names the remedy */
-export async function findServer(auth: RemoteAuth, place: Place): Promise<RemoteServer> {
+export async function findServer(auth: RemoteAuth, place: RemoteBackend): Promise<RemoteServer> {
   const { issuer, authorize_url: authorizeUrl, token_url: tokenUrl, scopes } = auth;
   const resource = auth.resource ?? place.url;
   if (issuer === undefined && authorizeUrl !== undefined && tokenUrl !== undefined) {
@@ -85,7 +85,7 @@ function withRefresh(scopes: readonly string[], { scopes_supported: supported = 
 function checkPkce(
   { use_pkce: wanted }: RemoteAuth,
   { code_challenge_methods_supported: methods }: ServerDocument,
-  { name }: Place,
+  { name }: RemoteBackend,
 ) {
   if (!wanted || methods === undefined || methods.includes('S256')) return;
   throw new UpstreamUnavailable(
@@ -94,7 +94,7 @@ function checkPkce(
 }
 
 /** Requires a secure URL: the browser sends a state and a challenge there, which must not be readable in transit. */
-function checkPage(url: string, { name }: Place): void {
+function checkPage(url: string, { name }: RemoteBackend): void {
   if (urlIsSecure.holds(url)) return;
   throw new UpstreamUnavailable(`${name}: its authorization endpoint is not https (${new URL(url).protocol})`);
 }
@@ -106,9 +106,9 @@ interface Told {
 }
 
 /** Reads the challenge, then the well-known URLs. Servers of MCP 2025-03-26 are themselves the issuer. */
-async function askServer(place: Place): Promise<Told> {
+async function askServer(place: RemoteBackend): Promise<Told> {
   const challenge = await fetchChallenge(place);
-  for (const url of resourcePlaces(place.url, challenge)) {
+  for (const url of resourceMetadataUrls(place.url, challenge)) {
     const document = await fetchDocument(url, ResourceDocument, place);
     if (document === undefined) continue;
     checkResource(document.resource, place);
@@ -125,7 +125,7 @@ const QUESTION = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'vmcp', version: '1' } },
 };
 
-async function fetchChallenge({ name, url, http }: Place): Promise<Challenge | undefined> {
+async function fetchChallenge({ name, url, http }: RemoteBackend): Promise<Challenge | undefined> {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const { status, headers: said } = await http.call(url, { method: 'POST', headers, body: JSON.stringify(QUESTION) });
   if (status >= 500) throw new UpstreamUnavailable(`${name}: the remote server answered ${status}: try again later`);
@@ -134,7 +134,7 @@ async function fetchChallenge({ name, url, http }: Place): Promise<Challenge | u
 }
 
 /** RFC 9728 §3.1 inserts the path of the resource; many servers have one document for all paths. */
-function resourcePlaces(url: string, challenge: Challenge | undefined): string[] {
+function resourceMetadataUrls(url: string, challenge: Challenge | undefined): string[] {
   const { origin, pathname } = new URL(url);
   const named = challenge?.resourceMetadata === undefined ? [] : [challenge.resourceMetadata];
   const path = pathname === '/' ? '' : pathname;
@@ -142,7 +142,7 @@ function resourcePlaces(url: string, challenge: Challenge | undefined): string[]
 }
 
 /** Refuses a document about another resource (RFC 9728 §3.3): its tokens would be for that resource. */
-function checkResource(resource: string, { name, url }: Place): void {
+function checkResource(resource: string, { name, url }: RemoteBackend): void {
   const [named, own] = [new URL(resource), new URL(url)];
   const path = named.pathname.replace(/\/$/, '');
   const isAbove = own.pathname === path || own.pathname.startsWith(`${path}/`);
@@ -152,8 +152,8 @@ function checkResource(resource: string, { name, url }: Place): void {
   );
 }
 
-async function fetchMetadata(issuer: string, place: Place): Promise<ServerDocument> {
-  for (const url of metadataPlaces(issuer)) {
+async function fetchMetadata(issuer: string, place: RemoteBackend): Promise<ServerDocument> {
+  for (const url of metadataUrls(issuer)) {
     const document = await fetchDocument(url, ServerDocument, place);
     if (document === undefined) continue;
     // RFC 8414 §3.3. A final slash does not change the issuer.
@@ -168,7 +168,7 @@ async function fetchMetadata(issuer: string, place: Place): Promise<ServerDocume
   );
 }
 
-async function fetchDocument<T>(url: string, schema: z.ZodType<T>, { http }: Place): Promise<T | undefined> {
+async function fetchDocument<T>(url: string, schema: z.ZodType<T>, { http }: RemoteBackend): Promise<T | undefined> {
   const { status, text } = await http.call(url, { method: 'GET', headers: { accept: 'application/json' } });
   if (status !== 200) return undefined;
   try {

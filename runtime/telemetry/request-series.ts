@@ -4,15 +4,15 @@ const OUTCOMES = ['success', 'failure', 'error', 'denied', 'tool_error'] as cons
 export type Outcome = (typeof OUTCOMES)[number];
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
-const PLACE: Record<Outcome, number> = { success: 0, failure: 1, error: 2, denied: 3, tool_error: 4 };
+const OUTCOME_INDEX: Record<Outcome, number> = { success: 0, failure: 1, error: 2, denied: 3, tool_error: 4 };
 
-function placeOf(status: number): number {
+function classIndexOf(status: number): number {
   return Math.min(Math.max(Math.trunc(status / 100), 1), CLASSES.length) - 1;
 }
 
 /** Returns the class of an HTTP status, e.g. `4xx`. */
 export function classOf(status: number): string {
-  return CLASSES[placeOf(status)] ?? '5xx';
+  return CLASSES[classIndexOf(status)] ?? '5xx';
 }
 
 /** Counts of requests with one method, or to one backend, by outcome and class of the HTTP status, and their durations. */
@@ -21,7 +21,7 @@ export class RequestSeries {
   readonly #counts = new Float64Array(OUTCOMES.length * CLASSES.length);
 
   note(outcome: Outcome, status: number, milliseconds: number): void {
-    const place = PLACE[outcome] * CLASSES.length + placeOf(status);
+    const place = OUTCOME_INDEX[outcome] * CLASSES.length + classIndexOf(status);
     this.#counts[place] = (this.#counts[place] ?? 0) + 1;
     this.durations.note(milliseconds);
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { awaitApiServer, type ControlPlaneProcess, launchControlPlane } from './control-plane.ts';
-import { nodesOf, type Places, usualPlaces } from './places.ts';
+import { nodesOf, type ClusterFolders, defaultFolders } from './cluster-folders.ts';
 import { halt } from './processes.ts';
 import { startNode } from './start-node.ts';
 
@@ -20,7 +20,7 @@ export interface Breakable {
 }
 
 /** Returns undefined if the kubeconfig is that of another cluster. */
-export function breakable(kubeconfig: string, places: Places = usualPlaces()): Breakable | undefined {
+export function breakable(kubeconfig: string, places: ClusterFolders = defaultFolders()): Breakable | undefined {
   if (kubeconfig !== places.kubeconfig) return undefined;
   return {
     async restart(name, away = 0) {

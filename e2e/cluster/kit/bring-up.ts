@@ -18,7 +18,7 @@ import { CONTROL_PLANE, kubectl, startControlPlane } from './control-plane.ts';
 import { issueCertificates } from './issue-certificates.ts';
 import { layNetwork, nodeNamespaces, removeNetwork } from './lay-network.ts';
 import { packImages } from './pack-images.ts';
-import { nodesOf, PAUSE_IMAGE, type Places } from './places.ts';
+import { nodesOf, PAUSE_IMAGE, type ClusterFolders } from './cluster-folders.ts';
 import { halt, processOf, until } from './processes.ts';
 import { removeControlGroups, runInNode, startNode } from './start-node.ts';
 import { USUAL } from './versions.ts';
@@ -37,7 +37,7 @@ const CONTROL_GROUPS_MS = 10_000;
 /** Options of the cluster that runs. */
 const Started = z.object({ nodes: z.int().nonnegative(), kubernetes: z.string().default(USUAL) });
 
-function startedWith({ run: folder }: Places): z.infer<typeof Started> | undefined {
+function startedWith({ run: folder }: ClusterFolders): z.infer<typeof Started> | undefined {
   const file = join(folder, 'started.json');
   return existsSync(file) ? Started.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined;
 }
@@ -49,12 +49,12 @@ function checkSame(runs: z.infer<typeof Started>, wanted: z.infer<typeof Started
 }
 
 /** Returns whether the API server of this cluster runs. */
-export function isUp(places: Places): boolean {
+export function isUp(places: ClusterFolders): boolean {
   return processOf(places, 'apiserver') !== undefined;
 }
 
 /** Installs and builds missing programs; returns at once if there are none. */
-export async function prepare(places: Places, tell: Tell): Promise<void> {
+export async function prepare(places: ClusterFolders, tell: Tell): Promise<void> {
   mkdirSync(places.images, { recursive: true });
   await installPackages(places, tell);
   await buildPrograms(places, tell);
@@ -62,7 +62,7 @@ export async function prepare(places: Places, tell: Tell): Promise<void> {
 }
 
 /** Packs the image of the container that holds the namespaces of a pod. */
-function packPause({ sharedBin, images }: Places): void {
+function packPause({ sharedBin, images }: ClusterFolders): void {
   const archive = join(images, 'pause.tar');
   if (existsSync(archive)) return;
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-pause-'));
@@ -77,7 +77,7 @@ function packPause({ sharedBin, images }: Places): void {
 }
 
 /** Starts a cluster with so many real nodes, 0 for an API server alone. Processes that already run stay. */
-export async function bringUp(places: Places, nodes: number, tell: Tell): Promise<void> {
+export async function bringUp(places: ClusterFolders, nodes: number, tell: Tell): Promise<void> {
   const started = startedWith(places);
   // Removes the remains of a run that was not taken down, or that a restart of the machine interrupted.
   if (!isUp(places)) await takeDown(places);
@@ -96,7 +96,7 @@ export async function bringUp(places: Places, nodes: number, tell: Tell): Promis
   tell(`the cluster is ready, with ${nodes} nodes`);
 }
 
-async function awaitReady(places: Places, nodes: number): Promise<void> {
+async function awaitReady(places: ClusterFolders, nodes: number): Promise<void> {
   const asks = async (...args: string[]) => (await kubectl(places, args)).code === 0;
   await until('the default service account', 60, () => asks('get', 'serviceaccount', 'default'));
   for (const { name } of nodesOf(nodes)) {
@@ -107,7 +107,7 @@ async function awaitReady(places: Places, nodes: number): Promise<void> {
   await until('DNS', 30, dns);
 }
 
-async function keepSysctls({ run: folder }: Places): Promise<void> {
+async function keepSysctls({ run: folder }: ClusterFolders): Promise<void> {
   const file = join(folder, 'sysctl.conf');
   if (existsSync(file)) return;
   const { stdout } = await runProgram('sysctl', SYSCTLS, { deadline: 5000 });
@@ -115,14 +115,14 @@ async function keepSysctls({ run: folder }: Places): Promise<void> {
 }
 
 /** Imports an archive of images into all running nodes. */
-export async function importImages(places: Places, archive: string): Promise<void> {
+export async function importImages(places: ClusterFolders, archive: string): Promise<void> {
   const nodes = startedWith(places)?.nodes ?? 0;
   const command = ['ctr', '-n', 'k8s.io', 'images', 'import', '--digests=false', archive];
   await Promise.all(nodesOf(nodes).map((node) => runInNode(places, node, command)));
 }
 
 /** Ends all processes that `bringUp` started, and deletes their state; programs and images stay. */
-export async function takeDown(places: Places): Promise<void> {
+export async function takeDown(places: ClusterFolders): Promise<void> {
   const nodes = readdirIfThere(places.processes).filter((name) => /^n\d+$/.test(name));
   // All state is deleted, so no process needs a clean exit.
   await halt(places, [...nodes, ...CONTROL_PLANE], 'SIGKILL');

@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { run, runProgram } from '../run-program.ts';
 import { isInstalled } from '../../redis/is-installed.ts';
 import { missingPackages } from './missing.ts';
-import type { Places } from './places.ts';
+import type { ClusterFolders } from './cluster-folders.ts';
 import { chooseVersion, type KubernetesVersion, moduleVersion, USUAL } from './versions.ts';
 
 const SOURCES = ['go.mod', 'go.sum', 'main.go'];
@@ -29,7 +29,7 @@ const TELL_EVERY_MS = 15_000;
 export type Tell = (line: string) => void;
 
 /** Installs missing Debian packages, and Go if programs must be built. Services of the packages stay off. */
-export async function installPackages(places: Places, tell: Tell): Promise<void> {
+export async function installPackages(places: ClusterFolders, tell: Tell): Promise<void> {
   const packages = [
     ...missingPackages(),
     ...(isInstalled('go') || buildsOf(places).every(isBuilt) ? [] : ['golang-go']),
@@ -110,7 +110,7 @@ function hashOfSources({ source, name }: KubernetesVersion): string {
 type Build = readonly [version: KubernetesVersion, bin: string];
 
 /** Returns the builds of a release: first the shared programs, then its own. */
-function buildsOf({ kubernetes, bin, sharedBin }: Places): Build[] {
+function buildsOf({ kubernetes, bin, sharedBin }: ClusterFolders): Build[] {
   const usual: Build = [chooseVersion(undefined), sharedBin];
   return kubernetes.name === USUAL ? [usual] : [usual, [kubernetes, bin]];
 }
@@ -122,11 +122,11 @@ function isBuilt([version, bin]: Build): boolean {
 }
 
 /** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they exist. */
-export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
+export async function buildPrograms(places: ClusterFolders, tell: Tell): Promise<void> {
   for (const build of buildsOf(places)) if (!isBuilt(build)) await buildRelease(build, places, tell);
 }
 
-async function buildRelease([version, bin]: Build, { sharedBin }: Places, tell: Tell): Promise<void> {
+async function buildRelease([version, bin]: Build, { sharedBin }: ClusterFolders, tell: Tell): Promise<void> {
   mkdirSync(bin, { recursive: true });
   const go = await findGo();
   tell(`building Kubernetes ${version.release}: with empty caches that takes ten minutes`);

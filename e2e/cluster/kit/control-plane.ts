@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram } from '../run-program.ts';
-import { DOMAIN, HOST, type Places, SERVICE_RANGE } from './places.ts';
+import { DOMAIN, HOST, type ClusterFolders, SERVICE_RANGE } from './cluster-folders.ts';
 import { launch, until } from './processes.ts';
 import { renderDns, writeCorefile } from './render-dns.ts';
 
@@ -16,7 +16,7 @@ export type ControlPlaneProcess = (typeof CONTROL_PLANE)[number];
 const flags = (values: Record<string, string | true>) =>
   Object.entries(values).map(([name, value]) => (value === true ? `--${name}` : `--${name}=${value}`));
 
-function etcdFlags({ run }: Places): string[] {
+function etcdFlags({ run }: ClusterFolders): string[] {
   const peers = 'http://127.0.0.1:2380';
   return flags({
     name: 'vmcp',
@@ -31,7 +31,7 @@ function etcdFlags({ run }: Places): string[] {
   });
 }
 
-function apiServerFlags({ certificates }: Places): string[] {
+function apiServerFlags({ certificates }: ClusterFolders): string[] {
   const file = (name: string) => join(certificates, name);
   return flags({
     'etcd-servers': ETCD,
@@ -62,7 +62,7 @@ function apiServerFlags({ certificates }: Places): string[] {
   });
 }
 
-function controllerManagerFlags({ certificates, settings }: Places): string[] {
+function controllerManagerFlags({ certificates, settings }: ClusterFolders): string[] {
   return flags({
     kubeconfig: join(settings, 'controllers.kubeconfig'),
     'bind-address': '127.0.0.1',
@@ -78,12 +78,12 @@ function controllerManagerFlags({ certificates, settings }: Places): string[] {
   });
 }
 
-function schedulerFlags({ settings }: Places): string[] {
+function schedulerFlags({ settings }: ClusterFolders): string[] {
   const kubeconfig = join(settings, 'scheduler.kubeconfig');
   return flags({ kubeconfig, 'bind-address': '127.0.0.1', 'leader-elect': 'false' });
 }
 
-const COMMANDS: Record<ControlPlaneProcess, (places: Places) => string[]> = {
+const COMMANDS: Record<ControlPlaneProcess, (places: ClusterFolders) => string[]> = {
   etcd: (places) => ['etcd', ...etcdFlags(places)],
   apiserver: (places) => ['kube-apiserver', ...apiServerFlags(places)],
   'controller-manager': (places) => ['kube-controller-manager', ...controllerManagerFlags(places)],
@@ -92,25 +92,25 @@ const COMMANDS: Record<ControlPlaneProcess, (places: Places) => string[]> = {
 };
 
 /** Starts one process of the control plane, unless it runs. */
-export function launchControlPlane(places: Places, name: ControlPlaneProcess): void {
+export function launchControlPlane(places: ClusterFolders, name: ControlPlaneProcess): void {
   const programs = name === 'etcd' || name === 'coredns' ? places.sharedBin : places.bin;
   launch(places, name, [join(programs, 'kube'), ...COMMANDS[name](places)]);
 }
 
 /** Runs kubectl as the administrator. */
-export async function kubectl(places: Places, args: readonly string[], input?: string) {
+export async function kubectl(places: ClusterFolders, args: readonly string[], input?: string) {
   return runProgram(join(places.bin, 'kubectl'), ['--kubeconfig', places.kubeconfig, ...args], {
     deadline: 30_000,
     ...(input === undefined ? {} : { input }),
   });
 }
 
-export async function awaitApiServer(places: Places): Promise<void> {
+export async function awaitApiServer(places: ClusterFolders): Promise<void> {
   await until('kube-apiserver', 120, async () => (await kubectl(places, ['get', '--raw', '/readyz'])).code === 0);
 }
 
 /** Starts etcd, the API server, the controllers, the scheduler and DNS; returns when the API server is ready. */
-export async function startControlPlane(places: Places): Promise<void> {
+export async function startControlPlane(places: ClusterFolders): Promise<void> {
   launchControlPlane(places, 'etcd');
   await until('etcd', 60, async () => (await fetch(`${ETCD}/health`, { signal: AbortSignal.timeout(1000) })).ok);
   launchControlPlane(places, 'apiserver');

@@ -1,7 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../run-program.ts';
-import { API_ADDRESS, API_URL, API_URL_OF_NODES, DOMAIN, HOST, nodesOf, type Places } from './places.ts';
+import {
+  API_ADDRESS,
+  API_URL,
+  API_URL_OF_NODES,
+  DOMAIN,
+  HOST,
+  nodesOf,
+  type ClusterFolders,
+} from './cluster-folders.ts';
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
 const API_NAMES = [
@@ -26,7 +34,7 @@ const CLIENTS: Record<string, string> = {
   coredns: '/CN=system:coredns',
 };
 
-async function makeAuthority({ certificates }: Places): Promise<void> {
+async function makeAuthority({ certificates }: ClusterFolders): Promise<void> {
   const [certificate, key] = [join(certificates, 'ca.crt'), join(certificates, 'ca.key')];
   if (existsSync(certificate)) return;
   const usage = ['-addext', 'keyUsage=critical,keyCertSign,cRLSign'];
@@ -41,7 +49,7 @@ interface Wanted {
   names?: string[];
 }
 
-async function issue({ certificates }: Places, { file, subject, names }: Wanted): Promise<void> {
+async function issue({ certificates }: ClusterFolders, { file, subject, names }: Wanted): Promise<void> {
   const path = (name: string) => join(certificates, name);
   if (existsSync(path(`${file}.crt`))) return;
   const extensions = [
@@ -67,13 +75,13 @@ async function issue({ certificates }: Places, { file, subject, names }: Wanted)
 }
 
 /** Creates the key that signs the tokens of service accounts. */
-async function makeTokenKey({ certificates }: Places): Promise<void> {
+async function makeTokenKey({ certificates }: ClusterFolders): Promise<void> {
   const file = join(certificates, 'tokens.key');
   if (!existsSync(file)) await run('openssl', ['genrsa', '-out', file, '2048']);
 }
 
 /** Issues certificates for the control plane and for each node. Existing certificates stay. */
-export async function issueCertificates(places: Places, nodes: number): Promise<void> {
+export async function issueCertificates(places: ClusterFolders, nodes: number): Promise<void> {
   await makeAuthority(places);
   await Promise.all([
     makeTokenKey(places),
@@ -94,7 +102,7 @@ export async function issueCertificates(places: Places, nodes: number): Promise<
 }
 
 /** Writes a self-contained `<client>.kubeconfig`. */
-function writeKubeconfig(places: Places, client: string, server: string): void {
+function writeKubeconfig(places: ClusterFolders, client: string, server: string): void {
   const base64 = (file: string) => readFileSync(join(places.certificates, file)).toString('base64');
   const kubeconfig = {
     apiVersion: 'v1',

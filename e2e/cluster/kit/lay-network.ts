@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { run, runProgram } from '../run-program.ts';
-import { BRIDGE, type ClusterNode, HOST, nodesOf, POD_RANGE, SERVICE_RANGE } from './places.ts';
+import { BRIDGE, type ClusterNode, HOST, nodesOf, POD_RANGE, SERVICE_RANGE } from './cluster-folders.ts';
 
 const ip = async (command: string) => run('ip', command.split(' '));
 

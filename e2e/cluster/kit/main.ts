@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { checkBuilt, packAll } from '../images.ts';
 import { bringUp, importImages, prepare, takeDown } from './bring-up.ts';
 import { whyNoCluster } from './missing.ts';
-import { usualPlaces } from './places.ts';
+import { defaultFolders } from './cluster-folders.ts';
 
 const USAGE = `A real Kubernetes cluster on this machine, for tests.
 
@@ -16,7 +16,7 @@ const startedAt = Date.now();
 const tell = (line: string) => {
   process.stderr.write(`[${String(Math.round((Date.now() - startedAt) / 1000)).padStart(4)}s] ${line}\n`);
 };
-const places = usualPlaces();
+const places = defaultFolders();
 const IMAGES = join(places.images, 'vmcp.tar');
 
 async function loadImages(): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isInstalled } from '../../redis/is-installed.ts';
 import { run, runProgram } from '../run-program.ts';
 import type { Tell } from './build-programs.ts';
-import { POD_RANGE, SERVICE_RANGE } from './places.ts';
+import { POD_RANGE, SERVICE_RANGE } from './cluster-folders.ts';
 
 const PROGRAMS = ['kind', 'docker', 'kubectl', 'helm', 'ip'];
 const NAME = 'vmcp-e2e';

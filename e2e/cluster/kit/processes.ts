@@ -3,17 +3,17 @@ import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessIdentity, isRunning, startOf } from '#local/process-identity';
-import type { Places } from './places.ts';
+import type { ClusterFolders } from './cluster-folders.ts';
 
 const END_MS = 10_000;
 const LOOK_MS = 50;
 
-const noteOf = (places: Places, name: string) => join(places.processes, name);
+const noteOf = (places: ClusterFolders, name: string) => join(places.processes, name);
 
 /**
  * Returns the process of this name, if it still runs. The start time tells it from a later process with the same id.
  */
-export function processOf(places: Places, name: string): ProcessIdentity | undefined {
+export function processOf(places: ClusterFolders, name: string): ProcessIdentity | undefined {
   try {
     const identity = ProcessIdentity.parse(JSON.parse(readFileSync(noteOf(places, name), 'utf8')));
     return isRunning(identity) ? identity : undefined;
@@ -25,7 +25,7 @@ export function processOf(places: Places, name: string): ProcessIdentity | undef
 /**
  * Starts a program in the background that outlives this one, unless it already runs. Its output goes to `<name>.log`.
  */
-export function launch(places: Places, name: string, [program = '', ...args]: readonly string[]): void {
+export function launch(places: ClusterFolders, name: string, [program = '', ...args]: readonly string[]): void {
   if (processOf(places, name)) return;
   const log = openSync(join(places.logs, `${name}.log`), 'a');
   const child = spawn(program, args, { detached: true, stdio: ['ignore', log, log] });
@@ -37,13 +37,13 @@ export function launch(places: Places, name: string, [program = '', ...args]: re
   writeFileSync(noteOf(places, name), JSON.stringify({ pid: child.pid, started: startOf(child.pid) ?? '' }));
 }
 
-function signal(places: Places, name: string, kind: NodeJS.Signals): void {
+function signal(places: ClusterFolders, name: string, kind: NodeJS.Signals): void {
   const identity = processOf(places, name);
   if (identity) process.kill(identity.pid, kind);
 }
 
 /** Signals all processes, and returns when they are gone. It kills those that remain. */
-export async function halt(places: Places, names: readonly string[], kind: NodeJS.Signals): Promise<void> {
+export async function halt(places: ClusterFolders, names: readonly string[], kind: NodeJS.Signals): Promise<void> {
   for (const name of names) signal(places, name, kind);
   const deadline = Date.now() + END_MS;
   while (Date.now() < deadline && names.some((name) => processOf(places, name))) await sleep(LOOK_MS);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { DNS_ADDRESS, DOMAIN, HOST, type Places } from './places.ts';
+import { DNS_ADDRESS, DOMAIN, HOST, type ClusterFolders } from './cluster-folders.ts';
 
 // CoreDNS runs on the host, behind the Service that pods expect.
 
 /** Writes two blocks, as within one block "template" always comes before "kubernetes". */
-export function writeCorefile({ settings }: Places): string {
+export function writeCorefile({ settings }: ClusterFolders): string {
   return `${DOMAIN}:53 in-addr.arpa:53 {
   bind ${HOST}
   errors

@@ -1,7 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../run-program.ts';
-import { type ClusterNode, DNS_ADDRESS, DOMAIN, PAUSE_IMAGE, type Places, POD_RANGE } from './places.ts';
+import {
+  type ClusterNode,
+  DNS_ADDRESS,
+  DOMAIN,
+  PAUSE_IMAGE,
+  type ClusterFolders,
+  POD_RANGE,
+} from './cluster-folders.ts';
 import { launch, processOf } from './processes.ts';
 
 const CGROUPS = '/sys/fs/cgroup';
@@ -14,7 +21,7 @@ const DOES_NOT_EVICT = {
   'imagefs.inodesFree': '0%',
 };
 
-const folderOf = (places: Places, { name }: ClusterNode) => join(places.run, name);
+const folderOf = (places: ClusterFolders, { name }: ClusterNode) => join(places.run, name);
 
 function containerdConfig(cniFolder: string): string {
   return `version = 2
@@ -48,7 +55,7 @@ const cniConfig = ({ pods }: ClusterNode) => ({
   ],
 });
 
-const kubeletConfig = (places: Places, node: ClusterNode) => ({
+const kubeletConfig = (places: ClusterFolders, node: ClusterNode) => ({
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
   address: node.address,
@@ -74,7 +81,7 @@ const kubeletConfig = (places: Places, node: ClusterNode) => ({
   evictionHard: DOES_NOT_EVICT,
 });
 
-const proxyConfig = ({ settings, kubernetes }: Places, { name }: ClusterNode) => ({
+const proxyConfig = ({ settings, kubernetes }: ClusterFolders, { name }: ClusterNode) => ({
   apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
   kind: 'KubeProxyConfiguration',
   clientConnection: { kubeconfig: join(settings, 'proxy.kubeconfig') },
@@ -87,7 +94,7 @@ const proxyConfig = ({ settings, kubernetes }: Places, { name }: ClusterNode) =>
   conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
 });
 
-function writeSettings(places: Places, node: ClusterNode): void {
+function writeSettings(places: ClusterFolders, node: ClusterNode): void {
   const folder = folderOf(places, node);
   const write = (file: string, text: string | object) => {
     writeFileSync(join(folder, file), typeof text === 'string' ? text : JSON.stringify(text));
@@ -148,7 +155,7 @@ export function removeControlGroups(label: string): boolean {
  * Starts a node, unless it runs: containerd, kubelet and kube-proxy with a separate host name, process tree, mounts,
  * /var and /run. When its first process dies, the kernel ends all others and drops the mounts.
  */
-export function startNode(places: Places, node: ClusterNode): void {
+export function startNode(places: ClusterFolders, node: ClusterNode): void {
   if (processOf(places, node.name)) return;
   writeSettings(places, node);
   makeControlGroups(node);
@@ -169,7 +176,11 @@ export function startNode(places: Places, node: ClusterNode): void {
 }
 
 /** Runs a command within a node. */
-export async function runInNode(places: Places, { name }: ClusterNode, command: readonly string[]): Promise<string> {
+export async function runInNode(
+  places: ClusterFolders,
+  { name }: ClusterNode,
+  command: readonly string[],
+): Promise<string> {
   const outer = processOf(places, name);
   if (!outer) throw new Error(`the node ${name} does not run`);
   const [inner = ''] = readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8').trim().split(' ');

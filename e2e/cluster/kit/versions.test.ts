@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { placesOf } from './places.ts';
+import { clusterFolders } from './cluster-folders.ts';
 import { allVersions, chooseVersion } from './versions.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -35,7 +35,7 @@ describe('the Kubernetes releases of the cluster tests', () => {
   });
 
   it('have separate programs, and share those that do not belong to Kubernetes', () => {
-    const places = allVersions().map((version) => placesOf('/cache', version));
+    const places = allVersions().map((version) => clusterFolders('/cache', version));
     expect(new Set(places.map(({ bin }) => bin)).size).toBe(places.length);
     expect(new Set(places.map(({ sharedBin }) => sharedBin))).toEqual(new Set(['/cache/bin']));
   });

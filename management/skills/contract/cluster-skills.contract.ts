@@ -13,7 +13,7 @@ import { FETCH_DEADLINE, type SourceRules } from '../skill-source.ts';
 import { StagingSemaphore } from '../staging-semaphore.ts';
 import { tgzOf } from '../testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from '../testdata/serve-artifacts.ts';
-import { skillText } from '../testdata/skills-place.ts';
+import { skillText } from '../testdata/skills-fixture.ts';
 
 interface Body {
   code: string;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { openRemoteStore } from '#runtime/remote-login/remote-store';
 import { RunConfiguration } from '../../records/run-configuration.ts';
 import { EXCHANGE, FULL, ISSUER } from '../testdata/full-workload.ts';
-import { type WorkloadsPlace, workloadsPlace } from '../testdata/workloads-place.ts';
+import { type WorkloadsFixture, openWorkloadsFixture } from '../testdata/workloads-fixture.ts';
 
 const document = (kind: string, name: string, spec: object, annotations = {}): [string, string] => [
   `${name}.yaml`,
@@ -241,13 +241,13 @@ const MANIFESTS = Object.fromEntries([
   }),
 ]);
 
-let place: WorkloadsPlace;
+let fixture: WorkloadsFixture;
 beforeAll(() => {
-  place = workloadsPlace({ ...MANIFESTS, 'full.yaml': FULL, 'of-full.yaml': EXCHANGE, 'issuer.yaml': ISSUER });
+  fixture = openWorkloadsFixture({ ...MANIFESTS, 'full.yaml': FULL, 'of-full.yaml': EXCHANGE, 'issuer.yaml': ISSUER });
 });
-afterAll(() => place.remove());
+afterAll(() => fixture.remove());
 const of = async (name: string): Promise<RunConfiguration> =>
-  RunConfiguration.parse(await place.services().runConfigurations.render(name));
+  RunConfiguration.parse(await fixture.services().runConfigurations.render(name));
 
 it('renders every setting of a token exchange', async () => {
   expect((await of('exchanging')).token_exchange_config).toEqual({
@@ -451,7 +451,7 @@ function* fieldsOf(schema: unknown, path: string, values?: readonly unknown[]): 
 }
 
 it('renders every field of the record in some workload, except fields without a value in vmcp', async () => {
-  const names = (await place.services().workloads.all()).map(({ name }) => name);
+  const names = (await fixture.services().workloads.all()).map(({ name }) => name);
   const exports = await Promise.all(names.map(of));
   const met = new Set(fieldsOf(RECORD, '', exports));
   expect([...fieldsOf(RECORD, '')].filter((field) => !met.has(field)).sort()).toEqual([...NEVER].sort());

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RunConfiguration } from '../../records/run-configuration.ts';
 import { EXCHANGE, FULL, head, ISSUER, RECORDED } from '../testdata/full-workload.ts';
-import { type WorkloadsPlace, workloadsPlace } from '../testdata/workloads-place.ts';
+import { type WorkloadsFixture, openWorkloadsFixture } from '../testdata/workloads-fixture.ts';
 
-let place: WorkloadsPlace;
-afterEach(() => place.remove());
+let fixture: WorkloadsFixture;
+afterEach(() => fixture.remove());
 
 const of = async (name: string, manifests: Record<string, string>): Promise<RunConfiguration> => {
-  place = workloadsPlace(manifests);
-  return RunConfiguration.parse(await place.services().runConfigurations.render(name));
+  fixture = openWorkloadsFixture(manifests);
+  return RunConfiguration.parse(await fixture.services().runConfigurations.render(name));
 };
 
 describe('RunConfigurations', () => {
@@ -199,7 +199,7 @@ describe('RunConfigurations', () => {
       session_duration: 900,
     });
     const { remote_auth_config, middleware_configs } = RunConfiguration.parse(
-      await place.services().runConfigurations.render('remote'),
+      await fixture.services().runConfigurations.render('remote'),
     );
     expect(remote_auth_config).toEqual({
       issuer: 'https://id.example',

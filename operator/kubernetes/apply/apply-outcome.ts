@@ -10,7 +10,7 @@ import { allowedDigestsOf } from '../observe/document-of.ts';
 import { collectFiles, type Files, keepOlder } from '../secrets/credential-files.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { logRemoval } from './log-write.ts';
-import { rollsUnasked } from './rollout-places.ts';
+import { rollsUnasked } from './rollout-slots.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { OwnSecrets } from '../secrets/own-secrets.ts';
 import { controllerOf } from '../watch/owned-children.ts';

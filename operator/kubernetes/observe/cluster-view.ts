@@ -22,7 +22,7 @@ import { PodProblems } from './pod-problems.ts';
 import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
 import { createReflector, type Reflector, type ReflectorOptions } from '../watch/reflector.ts';
 import { CONFIG_MAPS, MANAGED_BY, ownResource, OUR_PODS, PODS, SECRETS, watchedChildren } from '../api/resources.ts';
-import { RolloutPlaces } from '../apply/rollout-places.ts';
+import { RolloutSlots } from '../apply/rollout-slots.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
 import { placeAndOwner, stripWeight } from '../watch/strip-weight.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
@@ -59,7 +59,7 @@ export class ClusterView {
   readonly deployments = new Section<ObservedDeployment>();
   readonly secrets: SecretValues['named'];
   readonly configMaps: NamedValues<Record<string, string>>;
-  readonly rolling: RolloutPlaces;
+  readonly rolling: RolloutSlots;
   readonly #options: ViewOptions;
   readonly #listener: ViewListener;
   readonly #reflectors: Reflector[] = [];
@@ -72,7 +72,7 @@ export class ClusterView {
     const { api, apiGroup, clock, log, secretValues, stdioAttach, share } = options;
     this.#options = options;
     this.#listener = listener;
-    this.rolling = new RolloutPlaces(() => clock.now());
+    this.rolling = new RolloutSlots(() => clock.now());
     this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new ManifestSection()])) as Record<
       Kind,
       ManifestSection

@@ -71,7 +71,7 @@ export class RuntimePods {
   }
 
   expect(runtime: Runtime): void {
-    const place = placeOf(runtime.namespace, runtime.child);
+    const place = keyOf(runtime.namespace, runtime.child);
     const former = this.#runtimes.get(place);
     this.#runtimes.set(place, runtime);
     if (former && former.digest === runtime.digest && former.tokens.join() === runtime.tokens.join()) return;
@@ -79,19 +79,19 @@ export class RuntimePods {
   }
 
   forget(namespace: string, child: string): void {
-    this.#runtimes.delete(placeOf(namespace, child));
+    this.#runtimes.delete(keyOf(namespace, child));
   }
 
   told(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
     const pod = current ?? old;
     if (pod?.maker?.kind !== 'Deployment' || this.#closed) return;
-    const place = placeOf(pod.metadata.namespace ?? '', pod.maker.name);
+    const place = keyOf(pod.metadata.namespace ?? '', pod.maker.name);
     if (current && !current.gone) this.#follow(place, current);
     else this.#leave(place, pod);
   }
 
   observed(namespace: string, child: string): ObservedPods | undefined {
-    const place = placeOf(namespace, child);
+    const place = keyOf(namespace, child);
     const runtime = this.#runtimes.get(place);
     const pods = [...(this.#pods.get(place)?.values() ?? [])];
     const merged = mergeStatuses(
@@ -229,7 +229,7 @@ export class RuntimePods {
   }
 }
 
-function placeOf(namespace: string, child: string): string {
+function keyOf(namespace: string, child: string): string {
   return `${namespace}/${child}`;
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SealBroken, UnknownSecret, type SecretRing } from '#runtime/keys/secret-ring';
 import type { Answer } from '../handler.ts';
 import { hashId } from '../ids.ts';
-import { answerAad, type Place } from '../keys/aad.ts';
+import { answerAad, type ServerIdentity } from '../keys/aad.ts';
 import { PageError } from '../page-error.ts';
 import { finishedPage } from '../pages/finished-page.ts';
 import type { PageFrame } from '../pages/page.ts';
@@ -28,7 +28,7 @@ export type RepeatAnswer = (request: RepeatedRequest, act: () => Promise<Answer>
 interface RepeatSettings {
   readonly storage: AuthStorage;
   readonly secrets: Pick<SecretRing, 'seal' | 'open'>;
-  readonly place: Place;
+  readonly place: ServerIdentity;
   readonly frame: PageFrame;
   readonly limits: { readonly pending_logins: number };
   readonly now: () => number;

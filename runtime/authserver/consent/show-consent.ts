@@ -9,7 +9,7 @@ import { isDocumentUrl } from '../register/document-url.ts';
 import type { Client } from '../register/client.ts';
 import type { AuthServerUrls } from '../urls.ts';
 import type { AuthorizeRequest, LoginRow } from '../storage/rows.ts';
-import { redirectPlace } from '../pages/redirect-place.ts';
+import { describeRedirect } from '../pages/describe-redirect.ts';
 
 export interface ConsentSettings extends LoginRowSettings {
   readonly urls: Pick<AuthServerUrls, 'issuer' | 'authorize' | 'consent' | 'connections'>;
@@ -38,7 +38,7 @@ export async function showConsent(
     connections: urls.connections,
     clientName: client.client_name,
     clientHost: isDocumentUrl(client.client_id) ? new URL(client.client_id).host : undefined,
-    redirect: redirectPlace(request.redirect_uri),
+    redirect: describeRedirect(request.redirect_uri),
     scope: request.scope,
     user,
     providers: viewChain(chain, links),

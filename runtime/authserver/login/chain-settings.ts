@@ -4,7 +4,7 @@ import type { Browsers } from '../browser/browsers.ts';
 import type { LoginRowSettings } from './login-rows.ts';
 import type { SecretRing } from '#runtime/keys/secret-ring';
 import type { Chain } from '../chain.ts';
-import type { Place } from '../keys/aad.ts';
+import type { ServerIdentity } from '../keys/aad.ts';
 import type { AuthServerUrls } from '../urls.ts';
 import type { UpstreamProvider } from '../upstream/provider.ts';
 
@@ -14,7 +14,7 @@ export interface ChainSettings extends LoginRowSettings {
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
   readonly browsers: Browsers;
   readonly secrets: SecretRing;
-  readonly place: Place;
+  readonly place: ServerIdentity;
   /** Lifespan of a code in milliseconds. */
   readonly codeLifespan: number;
   readonly record: Audit['record'];

@@ -1,5 +1,5 @@
 import type { Answer } from '../handler.ts';
-import type { RedirectPlace } from './redirect-place.ts';
+import type { RedirectTarget } from './describe-redirect.ts';
 import type { UserProfile } from '../storage/rows.ts';
 import { html, type Html } from './html.ts';
 import { pageAnswer, postForm, type PageFrame } from './page.ts';
@@ -13,7 +13,7 @@ interface ConsentView {
   readonly clientName: string | undefined;
   /** Host of the client's metadata document. The client controls this host. */
   readonly clientHost: string | undefined;
-  readonly redirect: RedirectPlace;
+  readonly redirect: RedirectTarget;
   readonly scope: readonly string[];
   readonly user: UserProfile | undefined;
   readonly providers: readonly ProviderView[];
@@ -54,7 +54,7 @@ function facts({ clientName, clientHost, redirect }: ConsentView): Html {
   </dl>`;
 }
 
-function warning({ kind }: RedirectPlace): Html | undefined {
+function warning({ kind }: RedirectTarget): Html | undefined {
   if (kind === 'web') return undefined;
   return html`<div class="note warn">
     <p>

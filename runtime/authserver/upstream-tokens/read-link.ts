@@ -2,7 +2,7 @@ import { RequestError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { UnknownSecret, type SecretRing } from '#runtime/keys/secret-ring';
 import { newKeysMayArrive } from '#runtime/keys/key-rotation';
-import { linkAad, type Place } from '../keys/aad.ts';
+import { linkAad, type ServerIdentity } from '../keys/aad.ts';
 import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
 import { LoginNeeded } from '../user-tokens.ts';
 import { openLink, sealTokens, type OpenLink } from './stored-tokens.ts';
@@ -10,7 +10,7 @@ import { openLink, sealTokens, type OpenLink } from './stored-tokens.ts';
 export interface LinkDeps {
   readonly storage: AuthStorage;
   readonly secrets: SecretRing;
-  readonly place: Place;
+  readonly place: ServerIdentity;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;

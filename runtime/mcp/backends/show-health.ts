@@ -10,13 +10,13 @@ export function showHealth(backend: Shown): {
 } {
   const { health, breaker } = backend;
   const { phase, message } = health;
-  const said = [message, describePlaces(backend), describeBreaker(breaker)].filter((part) => part !== '');
+  const said = [message, describeConcurrency(backend), describeBreaker(breaker)].filter((part) => part !== '');
   const holdsBack = said.length > (message === '' ? 0 : 1);
   return { phase: holdsBack && phase === 'ready' ? 'degraded' : phase, message: said.join('; ') };
 }
 
 /** Omits the age of calls: a message that always differs would be written to the status each time. */
-function describePlaces({ running, places: { perBackend, queue } }: Shown): string {
+function describeConcurrency({ running, places: { perBackend, queue } }: Shown): string {
   if (running < perBackend + queue) return '';
   const counts = `${perBackend} calls at a time and ${queue} that wait`;
   return `all its places are taken (${counts}), and more calls are refused: see why its calls last, or raise operational.concurrency`;

@@ -29,7 +29,7 @@ export function matchTemplate(template: string, uri: string): Match {
   if (!uri.startsWith(prefix) || uri.length > MAX_LENGTH || template.length > MAX_LENGTH)
     return { matches: false, steps: 1 };
   const parts = readParts(template);
-  return parts ? new Places(uri).follow(parts) : { matches: false, steps: template.length };
+  return parts ? new TemplateMatcher(uri).follow(parts) : { matches: false, steps: template.length };
 }
 
 function readParts(template: string): readonly Part[] | undefined {
@@ -68,7 +68,7 @@ function readExpression(expression: string): Part | undefined {
 /** 1 for each position of the URI that the previous parts can reach. */
 type Reached = Uint8Array;
 
-class Places {
+class TemplateMatcher {
   readonly #uri: string;
   #steps = 0;
 

@@ -11,7 +11,7 @@ export interface LoginRequest {
   readonly params: JsonObject | undefined;
 }
 
-export interface LoginPlace {
+export interface RequiredLogin {
   readonly provider: string;
   readonly url: string;
   /** Only clients of revision 2025-11-25 receive it. */
@@ -31,7 +31,7 @@ export function opensUrls({ era, revision, capabilities, method }: LoginRequest)
 }
 
 /** Returns JSON text. `opensUrls` must be true for the client. */
-export function renderElicitation({ era, idText, params }: LoginRequest, place: LoginPlace): string {
+export function renderElicitation({ era, idText, params }: LoginRequest, place: RequiredLogin): string {
   const { provider, url, elicitationId } = place;
   const message = `This needs your login at ${provider}.`;
   if (era === 'legacy') {

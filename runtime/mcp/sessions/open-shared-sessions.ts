@@ -1,6 +1,6 @@
 import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import { connectRedis } from '#runtime/storage/redis/connect';
-import { createRecordSeal, type RecordPlace } from './record-seal.ts';
+import { createRecordSeal, type ServerIdentity } from './record-seal.ts';
 import { ReplicaEvents, type ReplicaEvent } from './replica-events.ts';
 import { SharedSessions, type SharedSessionsDeps } from './shared-sessions.ts';
 import { tendAgainAndAgain } from './tend-sessions.ts';
@@ -12,7 +12,7 @@ export interface SharingOptions extends Pick<
   'table' | 'backends' | 'changedSince' | 'newKeysMayArrive' | 'evicted' | 'now' | 'wallClock' | 'log'
 > {
   readonly redis: RedisConfig;
-  readonly place: RecordPlace;
+  readonly place: ServerIdentity;
   readonly ring: SecretRing;
   readonly readSecret: ReadSecret;
   readonly onEvent: (event: ReplicaEvent) => void;

@@ -1,6 +1,6 @@
 import type { SecretRing } from '#runtime/keys/secret-ring';
 import type { OpenSharing, SharingOptions } from './open-shared-sessions.ts';
-import { createRecordSeal, type RecordPlace } from './record-seal.ts';
+import { createRecordSeal, type ServerIdentity } from './record-seal.ts';
 import { SharedSessions } from './shared-sessions.ts';
 import { openSqliteRecords } from './storage/sqlite-records.ts';
 import { tendAgainAndAgain } from './tend-sessions.ts';
@@ -10,7 +10,7 @@ interface KeepingOptions extends Pick<
   'table' | 'backends' | 'changedSince' | 'evicted' | 'now' | 'wallClock' | 'log'
 > {
   readonly file: string;
-  readonly place: RecordPlace;
+  readonly place: ServerIdentity;
   readonly ring: SecretRing;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Opened, SecretRing } from '#runtime/keys/secret-ring';
 import type { RecordName } from './storage/session-records.ts';
 
-export interface RecordPlace {
+export interface ServerIdentity {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -18,7 +18,7 @@ export interface RecordSeal {
   openEvent(sealed: string): string;
 }
 
-export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: RecordPlace): RecordSeal {
+export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: ServerIdentity): RecordSeal {
   const aad = (...parts: readonly string[]) => [namespace, name, uid, ...parts].join('|');
   const aadOf = ({ key, owner }: RecordName, field: string) => aad('session', owner, key, field);
   return {

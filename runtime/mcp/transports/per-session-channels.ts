@@ -165,11 +165,11 @@ export class PerSessionChannels implements ChannelMode {
     }
     const target = [...session.calls.values()].at(-1) ?? session.listener;
     if (target) target.relay(session.ids?.bind(line, message) ?? line);
-    else if (message.kind === 'request') session.channel?.send(answerInPlace(message));
+    else if (message.kind === 'request') session.channel?.send(answerForClient(message));
   }
 }
 
-function answerInPlace({ method, idText: id = 'null' }: BackendMessage): Buffer {
+function answerForClient({ method, idText: id = 'null' }: BackendMessage): Buffer {
   const error = `{"code":${INTERNAL_ERROR},"message":"The client is not listening"}`;
   const outcome = method === 'ping' ? '"result":{}' : `"error":${error}`;
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},${outcome}}`);

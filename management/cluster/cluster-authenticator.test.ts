@@ -4,7 +4,7 @@ import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { NoBody, NoQuery, Nothing, operation } from '../operation.ts';
 import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
-import { clusterAuthority, reviewAccess } from './cluster-authority.ts';
+import { clusterAuthenticator, reviewAccess } from './cluster-authenticator.ts';
 
 const USER = { username: 'ann', uid: 'u1', groups: ['staff'], extra: { 'example.org/team': ['a'] } };
 const reviewed = (status: unknown) => ({ status: 201, body: { status } as object });
@@ -27,7 +27,7 @@ const operations = [
     success: 204,
     result: Nothing,
     problems: {},
-    touches: ({ params: { name } }) => [
+    permissions: ({ params: { name } }) => [
       { verb: 'delete', resource: 'mcpservers', name },
       { verb: 'get', group: '', resource: 'secrets', name: 'vmcp-secrets' },
       { verb: 'get', group: '', resource: 'pods/log' },
@@ -45,7 +45,7 @@ beforeEach(async () => {
   apiServer = await new ObjectServer().start();
   served = await serveOperations(operations, {
     services: servicesWith({}),
-    authority: clusterAuthority({ api: apiServer.api(), apiGroup: 'vmcp.dev', watched: ['team', 'other'] }),
+    authenticator: clusterAuthenticator({ api: apiServer.api(), apiGroup: 'vmcp.dev', watched: ['team', 'other'] }),
   });
 });
 afterEach(async () => {
@@ -62,7 +62,7 @@ async function ask(authorization = 'Bearer abc.def', query = '?namespace=team'):
   return [answer.status, text === '' ? undefined : (JSON.parse(text) as { code: string }).code];
 }
 
-describe('clusterAuthority', () => {
+describe('clusterAuthenticator', () => {
   it('reviews the token, then each permission with all attributes of the user', async () => {
     apiServer.nextAnswers.push(known, allowed, allowed, allowed);
     expect(await ask()).toEqual([204, undefined]);

@@ -20,14 +20,14 @@ const REGISTRY = {
 };
 
 /** A directory without any file of vmcp. It has an npm package on stdio that needs a secret, and a registry that lists the package. */
-export interface FirstPlace extends Workplace {
+export interface FirstFolder extends Workplace {
   /** Runs a command with its own home directory. */
   vmcp(...args: string[]): ReturnType<Workplace['run']>;
   /** Runs a command on a terminal, and types an answer to each question. Returns all terminal output. */
   onTerminal(args: string[], answers: readonly (readonly [question: string, answer: string])[]): Promise<string>;
 }
 
-export function makeFirstPlace(): FirstPlace {
+export function makeFirstFolder(): FirstFolder {
   const place = makeWorkplace();
   const home = join(place.path, 'home');
   mkdirSync(home);

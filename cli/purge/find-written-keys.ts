@@ -35,7 +35,7 @@ function parsed<T>(schema: { safeParse(value: unknown): { data?: T | undefined }
 }
 
 /** Returns no places for in-memory storage. `authConfig` is the resource of `authConfigNameOf`. @throws CliError when it is invalid */
-export function writtenPlaces(manifest: Manifest, authConfig?: Manifest): WrittenKeys[] {
+export function findWrittenKeys(manifest: Manifest, authConfig?: Manifest): WrittenKeys[] {
   const { spec, metadata } = manifest;
   const prefix = keyPrefixOf(manifest, metadata);
   const sessions = valueAt(spec, ['sessionStorage']) ?? valueAt(spec, ['config', 'sessionStorage']);
@@ -84,7 +84,7 @@ function merged(places: WrittenKeys[]): WrittenKeys[] {
 
 export function placesOfNeighbour(manifest: Manifest, config: Manifest | undefined): WrittenKeys[] {
   try {
-    return writtenPlaces(manifest, config);
+    return findWrittenKeys(manifest, config);
   } catch (problem) {
     if (problem instanceof CliError) return [];
     throw problem;

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { locateState } from '#local/state-folder';
 import { LocalSecrets } from '../secrets/local-secrets.ts';
 import { type ArtifactServer, serveArtifacts } from '../skills/testdata/serve-artifacts.ts';
-import { openSkillsPlace, type SkillsPlace } from '../skills/testdata/skills-place.ts';
+import { openSkillsFixture, type SkillsFixture } from '../skills/testdata/skills-fixture.ts';
 import { FILE } from '../registries/testdata/serve-registry.ts';
 import type { Operation } from '../operation.ts';
 import { askOperation, type Asked, type Told } from './ask-operation.ts';
@@ -15,7 +15,7 @@ import { OPERATIONS } from '../operations/table.ts';
 export const PASSWORD = 'correct horse';
 
 /** An idle machine with sources of registries and skills. */
-export interface BodyPlace extends SkillsPlace {
+export interface BodyFixture extends SkillsFixture {
   /** Registry files `/one.json` and `/two.json`, APIs `/one` and `/two`, issuers `/issuer` and `/other`. */
   source: string;
   artifacts: ArtifactServer;
@@ -33,13 +33,13 @@ export type Body = Readonly<Record<string, unknown>>;
 /** Test of one field's effect. */
 export interface Effect {
   /** Prepares the place. */
-  before?: (place: BodyPlace) => Promise<unknown>;
+  before?: (fixture: BodyFixture) => Promise<unknown>;
   /** Path parameters of the request. */
   params?: Readonly<Record<string, string>>;
   /** The two bodies differ in this field alone. */
-  bodies: (place: BodyPlace) => Promise<readonly [Body, Body]> | readonly [Body, Body];
+  bodies: (fixture: BodyFixture) => Promise<readonly [Body, Body]> | readonly [Body, Body];
   /** Returns the effect of the request, without the field itself. */
-  observe: (place: BodyPlace, answer: Told) => unknown;
+  observe: (fixture: BodyFixture, answer: Told) => unknown;
 }
 
 function operationOf(id: string): Operation {
@@ -80,27 +80,27 @@ async function serveSource() {
 }
 
 /** Opens a place for one request. */
-export async function openBodyPlace(): Promise<BodyPlace> {
-  const place = await openSkillsPlace({ VMCP_SECRETS_PASSWORD: PASSWORD });
+export async function openBodyFixture(): Promise<BodyFixture> {
+  const fixture = await openSkillsFixture({ VMCP_SECRETS_PASSWORD: PASSWORD });
   const [source, artifacts] = [await serveSource(), await serveArtifacts()];
   return {
-    ...place,
+    ...fixture,
     artifacts,
     source: source.url,
     requests: source.requests,
-    call: (id, asked) => askOperation(place.served, operationOf(id), asked),
+    call: (id, asked) => askOperation(fixture.served, operationOf(id), asked),
     async secret(key, password = PASSWORD) {
-      const environment = { HOME: place.home, VMCP_SECRETS_PASSWORD: password };
-      const secrets = new LocalSecrets({ state: locateState(join(place.base, '.vmcp')), environment });
+      const environment = { HOME: fixture.home, VMCP_SECRETS_PASSWORD: password };
+      const secrets = new LocalSecrets({ state: locateState(join(fixture.base, '.vmcp')), environment });
       try {
         return (await secrets.read('default', [key])).get(key);
       } catch {
         return undefined;
       }
     },
-    homeFile: (path) => readFileSync(join(place.home, path), 'utf8'),
+    homeFile: (path) => readFileSync(join(fixture.home, path), 'utf8'),
     async close() {
-      await place.close();
+      await fixture.close();
       await source.close();
       await artifacts.close();
     },

@@ -9,7 +9,7 @@ import type { StoredResource } from '../../stores/resources.ts';
 import { Clients } from '../clients.ts';
 
 /** Test environment: a home folder, a group `dev` with endpoint `tools`, and a group `ops` with `prod`. */
-export interface ClientsPlace {
+export interface ClientsFixture {
   clients: Clients;
   /** The same clients without files. */
   inCluster: Clients;
@@ -39,7 +39,7 @@ const resource = (kind: Kind, name: string, spec: Record<string, unknown>, statu
   status,
 });
 
-export function clientsPlace(): ClientsPlace {
+export function openClientsFixture(): ClientsFixture {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-clients-'));
   const home: Home = { platform: 'linux', path: join(folder, 'home'), environment: {} };
   const servers = new Map<string, StoredResource>();
@@ -57,7 +57,7 @@ export function clientsPlace(): ClientsPlace {
     return Promise.reject(new Error('no space left'));
   };
   const fileOf = (id: string) => CLIENTS.find((client) => client.id === id)?.file(home) ?? '';
-  const place: ClientsPlace = {
+  const fixture: ClientsFixture = {
     clients: new Clients({ records, resources, home }),
     inCluster: new Clients({ records, resources, home: undefined }),
     folder,
@@ -79,7 +79,7 @@ export function clientsPlace(): ClientsPlace {
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-  place.serve('tools', 'dev', TOOLS);
-  place.serve('prod', 'ops', PROD);
-  return place;
+  fixture.serve('tools', 'dev', TOOLS);
+  fixture.serve('prod', 'ops', PROD);
+  return fixture;
 }

@@ -9,7 +9,7 @@ const LONGEST = 600_000;
 /** Milliseconds. Every waiting resource asks more often than that. */
 const WAITS = 15_000;
 
-const placeOf = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`;
+const keyOf = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`;
 const namespaceOf = (place: string) => place.slice(0, place.indexOf('/'));
 
 interface Rollout {
@@ -20,7 +20,7 @@ interface Rollout {
 }
 
 /** Current rollouts of servers and backends together, as the pods of both may have the runtime's image. */
-export class RolloutPlaces {
+export class RolloutSlots {
   readonly #rollouts = new Map<string, Rollout>();
   /** By namespace: time of its last refused request. */
   readonly #waiting = new Map<string, number>();
@@ -35,14 +35,14 @@ export class RolloutPlaces {
   }
 
   told(object: KubeObject, isRolling: boolean): void {
-    const place = placeOf(object);
+    const place = keyOf(object);
     if (!isRolling) this.#rollouts.delete(place);
     else if (!this.#rollouts.has(place)) this.#rollouts.set(place, { since: this.#now(), hasTaken: false });
   }
 
   /** Returns whether it may roll: it rolls already, or it gets a free slot now. */
   take(object: KubeObject, most: number): boolean {
-    const place = placeOf(object);
+    const place = keyOf(object);
     const now = this.#now();
     const standing = new Map([...this.#rollouts].filter(([, { since }]) => now - since < LONGEST));
     if (standing.get(place)?.hasTaken === true) return true;

@@ -1,6 +1,6 @@
 import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
 
-export interface RedirectPlace {
+export interface RedirectTarget {
   readonly kind: 'web' | 'loopback' | 'app';
   /** Host with port; for an app, its scheme. */
   readonly host: string;
@@ -8,7 +8,7 @@ export interface RedirectPlace {
 }
 
 /** Describes a redirect URI, which must be checked already. */
-export function redirectPlace(uri: string): RedirectPlace {
+export function describeRedirect(uri: string): RedirectTarget {
   const { protocol, host } = new URL(uri);
   if (withoutLoopbackPort(uri) !== undefined) return { kind: 'loopback', host, uri };
   return protocol === 'https:' ? { kind: 'web', host, uri } : { kind: 'app', host: protocol, uri };

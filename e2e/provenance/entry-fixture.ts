@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { workloadOperations } from '#management/operations/workloads';
 import { serveOperations, TOKEN } from '#management/testdata/serve-operations';
-import { GROUP, type WorkloadsPlace, workloadsPlace } from '#management/workloads/testdata/workloads-place';
+import { GROUP, type WorkloadsFixture, openWorkloadsFixture } from '#management/workloads/testdata/workloads-fixture';
 
 /** The API's answer for a workload made from an entry. */
 interface Made {
@@ -14,8 +14,8 @@ interface Made {
 }
 
 /** The management API of a folder, with a registry file whose entries may name their signer. */
-export interface EntryPlace {
-  place: WorkloadsPlace;
+export interface EntryFixture {
+  place: WorkloadsFixture;
   /** Replaces the registry's entries by this one. `isPrivate` false: the registry may not call private addresses. */
   setEntry(name: string, entry: object, isPrivate?: boolean): Promise<void>;
   create(body: object): Promise<Made>;
@@ -31,9 +31,9 @@ export interface EntryPlace {
 const Answer = z.looseObject({ code: z.string().optional(), detail: z.string().default('') });
 const Listed = z.object({ workloads: z.array(z.object({ name: z.string(), status_context: z.string() })) });
 
-export async function openEntryPlace(): Promise<EntryPlace> {
+export async function openEntryFixture(): Promise<EntryFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
-  const place = workloadsPlace({ 'group.yaml': GROUP }, { VMCP_SIGSTORE_ROOTS: folder });
+  const place = openWorkloadsFixture({ 'group.yaml': GROUP }, { VMCP_SIGSTORE_ROOTS: folder });
   const served = await serveOperations(workloadOperations, { services: place.services() });
   const call = async (method: string, path: string, body?: unknown) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Manifest } from '#operator/snapshot';
 import { withHash } from './compare-objects.ts';
-import { RolloutPlaces, rollsUnasked } from './rollout-places.ts';
+import { RolloutSlots, rollsUnasked } from './rollout-slots.ts';
 
 const GROUP = 'vmcp.dev';
 
@@ -49,7 +49,7 @@ describe('rollout slots', () => {
   ];
 
   it('limit servers and backends together', () => {
-    const places = new RolloutPlaces(() => 0);
+    const places = new RolloutSlots(() => 0);
     expect([places.take(server, 2), places.take(proxy, 2), places.take(program, 2)]).toEqual([true, true, false]);
     // A resource with a slot keeps it.
     expect(places.take(proxy, 2)).toBe(true);
@@ -58,7 +58,7 @@ describe('rollout slots', () => {
   });
 
   it('count rollouts for another reason', () => {
-    const places = new RolloutPlaces(() => 0);
+    const places = new RolloutSlots(() => 0);
     places.told(program, true);
     expect([places.take(server, 2), places.take(proxy, 2), places.take(program, 2)]).toEqual([true, false, true]);
     places.told(program, false);
@@ -67,7 +67,7 @@ describe('rollout slots', () => {
 
   it('stay partly free of flapping workloads', () => {
     let now = 0;
-    const places = new RolloutPlaces(() => now);
+    const places = new RolloutSlots(() => now);
     const flapping = Array.from({ length: 12 }, (_, nr) => podsOf(`mcp-flaps-${nr}`));
     for (; now < 2 * LONGEST; now += LONGEST / 4) {
       for (const one of flapping) places.told(one, false);
@@ -81,7 +81,7 @@ describe('rollout slots', () => {
 
   it('go to all namespaces in turn, however many resources of one wait and however long its rollouts take', () => {
     let now = 0;
-    const places = new RolloutPlaces(() => now);
+    const places = new RolloutSlots(() => now);
     const [crowded, other] = ['crowded', 'other'].map((namespace) =>
       Array.from({ length: 20 }, (_, nr) => podsOf(`mcp-${nr}`, undefined, undefined, namespace)),
     ) as [ReturnType<typeof podsOf>[], ReturnType<typeof podsOf>[]];
@@ -102,7 +102,7 @@ describe('rollout slots', () => {
   });
 
   it('do not all go to a namespace in which no rollout ends', () => {
-    const places = new RolloutPlaces(() => 0);
+    const places = new RolloutSlots(() => 0);
     const [first, second, third] = [server, proxy, program];
     const [quick, next] = ['mcp-x', 'mcp-y'].map((name) => podsOf(name, undefined, undefined, 'quick')) as [
       ReturnType<typeof podsOf>,
@@ -116,7 +116,7 @@ describe('rollout slots', () => {
   });
 
   it('alternate between namespaces even if there is only one', () => {
-    const places = new RolloutPlaces(() => 0);
+    const places = new RolloutSlots(() => 0);
     const [one, two, other] = [server, proxy, podsOf('mcp-x', undefined, undefined, 'other')];
     expect([one, two, other].map((object) => places.take(object, 1))).toEqual([true, false, false]);
     places.told(one, false);
@@ -127,7 +127,7 @@ describe('rollout slots', () => {
 
   it('end after ten minutes, however often events arrive', () => {
     let now = 0;
-    const places = new RolloutPlaces(() => now);
+    const places = new RolloutSlots(() => now);
     places.take(program, 1);
     places.told(program, true);
     now = LONGEST - 1;

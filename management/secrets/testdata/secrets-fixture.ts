@@ -8,7 +8,7 @@ import { LocalSecrets } from '../local-secrets.ts';
 import type { SealKey } from '../sealed-text.ts';
 
 /** A home with a state folder, for one test. */
-export interface SecretsPlace {
+export interface SecretsFixture {
   home: string;
   state: StateFolder;
   /** The encrypted file. */
@@ -28,28 +28,28 @@ export function deriveFast(password: string, salt = randomBytes(32).toString('ba
 export const PASSWORD = 'correct horse';
 
 /** Creates one place for each test. */
-export function useSecretsPlace(): Omit<SecretsPlace, 'remove'> {
-  let place: SecretsPlace;
+export function useSecretsFixture(): Omit<SecretsFixture, 'remove'> {
+  let fixture: SecretsFixture;
   beforeEach(() => {
-    place = secretsPlace();
+    fixture = openSecretsFixture();
   });
-  afterEach(() => place.remove());
+  afterEach(() => fixture.remove());
   return {
     get home() {
-      return place.home;
+      return fixture.home;
     },
     get state() {
-      return place.state;
+      return fixture.state;
     },
     get file() {
-      return place.file;
+      return fixture.file;
     },
-    open: (environment) => place.open(environment),
-    withPassword: (text) => place.withPassword(text),
+    open: (environment) => fixture.open(environment),
+    withPassword: (text) => fixture.withPassword(text),
   };
 }
 
-export function secretsPlace(): SecretsPlace {
+export function openSecretsFixture(): SecretsFixture {
   const home = mkdtempSync(join(tmpdir(), 'vmcp-secrets-'));
   const state = locateState(join(home, 'state'));
   const open = (environment: NodeJS.ProcessEnv = {}) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { chooseVersion, type KubernetesVersion } from './versions.ts';
 
 /** The folders of a cluster. All are below `base`, outside the checkout. */
-export interface Places {
+export interface ClusterFolders {
   readonly base: string;
   /** The release of Kubernetes that runs there. */
   readonly kubernetes: KubernetesVersion;
@@ -23,7 +23,7 @@ export interface Places {
   readonly kubeconfig: string;
 }
 
-export function placesOf(base: string, kubernetes: KubernetesVersion): Places {
+export function clusterFolders(base: string, kubernetes: KubernetesVersion): ClusterFolders {
   // Each node mounts a separate /var and /run.
   if (/^\/(var|run)\//.test(base)) throw new Error(`a cluster cannot live in ${base}: not below /var or /run`);
   const run = join(base, 'run');
@@ -44,10 +44,10 @@ export function placesOf(base: string, kubernetes: KubernetesVersion): Places {
 }
 
 /** Returns the folders in the user's cache folder, as building the programs takes minutes. */
-export function usualPlaces(): Places {
+export function defaultFolders(): ClusterFolders {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const version = chooseVersion(process.env.E2E_KUBERNETES_VERSION);
-  return placesOf(process.env.E2E_CLUSTER_DIR ?? join(cache, 'vmcp', 'cluster'), version);
+  return clusterFolders(process.env.E2E_CLUSTER_DIR ?? join(cache, 'vmcp', 'cluster'), version);
 }
 
 // The host's end of the bridge is the address of the control plane. Names and ports are fixed, so a machine has one

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { DnsLabel } from '#crds/parts/primitives';
 import { checkOrigin } from '../check-origin.ts';
 import { Problem } from '../problem.ts';
-import type { Authority, Principal } from '../serving.ts';
+import type { Authenticator, Principal } from '../serving.ts';
 
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 
@@ -14,7 +14,7 @@ const OWNER: Principal = {
 };
 
 /** Rejects web pages of this machine's browser before it checks the token. `port` is known once the server listens. */
-export function localAuthority(token: string, port: () => number): Authority {
+export function localAuthenticator(token: string, port: () => number): Authenticator {
   const expected = Buffer.from(`Bearer ${token}`);
   return {
     admit({ headers }) {

@@ -22,7 +22,7 @@ interface Body {
   warnings: string[];
 }
 
-export interface SkillsPlace {
+export interface SkillsFixture {
   /** New folder that contains all others. */
   base: string;
   /** Home of the user. */
@@ -45,10 +45,10 @@ export function skillText(name: string, more = '', body = 'Do it.\n'): string {
 }
 
 /** Serves all operations over HTTP, for a user of one machine without any state. */
-export async function openSkillsPlace(
+export async function openSkillsFixture(
   environment: NodeJS.ProcessEnv = {},
   options: { deadline?: number } = {},
-): Promise<SkillsPlace> {
+): Promise<SkillsFixture> {
   const base = mkdtempSync(join(tmpdir(), 'vmcp-skills-'));
   const home = join(base, 'home');
   const folder = join(base, 'manifests');
@@ -63,7 +63,7 @@ export async function openSkillsPlace(
     onFailure: () => undefined,
   });
   const served = await serveOperations(OPERATIONS, { services: services('default'), deadline: 60_000, ...options });
-  const ask: SkillsPlace['ask'] = async (method, path, body) => {
+  const ask: SkillsFixture['ask'] = async (method, path, body) => {
     const answer = await fetch(served.url + path, {
       method,
       headers: { authorization: `Bearer ${TOKEN}`, ...(body !== undefined && { 'content-type': 'application/json' }) },

@@ -4,12 +4,12 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import { DnsLabel } from '#crds/parts/primitives';
 import type { Resource } from '#operator/kubernetes/api/object';
 import { checkOrigin } from '../check-origin.ts';
-import type { Touch } from '../operation.ts';
+import type { Permission } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import type { Authority } from '../serving.ts';
+import type { Authenticator } from '../serving.ts';
 import { notValid, review, reviewToken, type User } from './review-token.ts';
 
-interface ClusterAuthorityOptions {
+interface ClusterAuthenticatorOptions {
   /** Separate connections, so that callers of the API cannot delay other work. */
   api: KubeApi;
   apiGroup: string;
@@ -23,7 +23,12 @@ interface ClusterAuthorityOptions {
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /** Uses TokenReview and SubjectAccessReview. Caches nothing, so a revoked permission takes effect with the next request. */
-export function clusterAuthority({ api, apiGroup, namespace: usual, watched }: ClusterAuthorityOptions): Authority {
+export function clusterAuthenticator({
+  api,
+  apiGroup,
+  namespace: usual,
+  watched,
+}: ClusterAuthenticatorOptions): Authenticator {
   return {
     admit({ headers }) {
       if (headers.host === undefined) throw new Problem('foreign_host', 'Host: name the server that is called');
@@ -37,7 +42,7 @@ export function clusterAuthority({ api, apiGroup, namespace: usual, watched }: C
         name: user.username,
         in: (namespace) => ({
           name: user.username,
-          check: (touch) => reviewAccess(user, touch, { api, apiGroup, namespace }),
+          check: (permission) => reviewAccess(user, permission, { api, apiGroup, namespace }),
         }),
       };
     },
@@ -65,12 +70,12 @@ const Reviewed = z.object({ status: z.object({ allowed: z.boolean(), denied: z.b
 /** @throws Problem `forbidden`; `unavailable` if the API server gives no decision */
 export async function reviewAccess(
   user: User,
-  touch: Touch,
-  { api, apiGroup, namespace }: Pick<ClusterAuthorityOptions, 'api' | 'apiGroup'> & { namespace: string },
+  permission: Permission,
+  { api, apiGroup, namespace }: Pick<ClusterAuthenticatorOptions, 'api' | 'apiGroup'> & { namespace: string },
 ): Promise<void> {
   // An empty namespace would mean all namespaces.
-  if (namespace === '') throw new Error(`${touch.resource} are touched outside of a namespace`);
-  const { verb, resource, group = apiGroup, name } = touch;
+  if (namespace === '') throw new Error(`${permission.resource} are used outside of a namespace`);
+  const { verb, resource, group = apiGroup, name } = permission;
   const [plural, subresource] = resource.split('/');
   const resourceAttributes = {
     namespace,

@@ -4,7 +4,7 @@ import type { KeyAccess } from '#cli/storage/redis-keys';
 import { Redis } from '#crds/run-config/storage';
 import { defined } from '#operator/plan/defined';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { CONTENTS, type Content, type WrittenKeys } from './written-places.ts';
+import { CONTENTS, type Content, type WrittenKeys } from './find-written-keys.ts';
 
 /** Options extend or replace the manifest. */
 export interface RedisOptions {
@@ -120,7 +120,7 @@ export function checkOptions(options: RedisOptions): void {
 }
 
 /** @throws CliError when options match two places */
-export function choosePlaces(options: RedisOptions, choosing: Choosing): ChosenKeys[] {
+export function chooseKeys(options: RedisOptions, choosing: Choosing): ChosenKeys[] {
   const { redisAddress, keyPrefix, only } = options;
   const written = choosing.written.filter(({ contents }) => only === undefined || contents.includes(only));
   const isSaid = redisAddress !== undefined || keyPrefix !== undefined;
@@ -132,11 +132,11 @@ export function choosePlaces(options: RedisOptions, choosing: Choosing): ChosenK
   const bases = written.length === 0 ? [undefined] : written;
   return bases.map((base) => {
     const place = changed(base, options, choosing);
-    return { ...place, shown: shownPlace(place.config) };
+    return { ...place, shown: describeKeys(place.config) };
   });
 }
 
-function shownPlace({ addr, db, sentinel_config: sentinel, key_prefix }: ChosenKeys['config']): string {
+function describeKeys({ addr, db, sentinel_config: sentinel, key_prefix }: ChosenKeys['config']): string {
   const where = sentinel ? `${sentinel.master_name} of ${sentinel.sentinel_addrs.join(', ')}` : (addr ?? '');
   const number = sentinel?.db ?? db;
   return `Redis ${where}${number === 0 ? '' : `, database ${number}`}, ${key_prefix}`;

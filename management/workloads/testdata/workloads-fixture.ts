@@ -28,7 +28,7 @@ spec:
     - { name: company, key: token, targetEnvName: TOKEN }
 `;
 
-export interface WorkloadsPlace {
+export interface WorkloadsFixture {
   folder: string;
   /** Empty home of the user. */
   home: string;
@@ -43,7 +43,7 @@ export interface WorkloadsPlace {
 }
 
 /** Opens a manifest folder on which nothing runs, with its services. */
-export function workloadsPlace(
+export function openWorkloadsFixture(
   manifests: Record<string, string> = { 'group.yaml': GROUP, 'search.yaml': SEARCH },
   more: NodeJS.ProcessEnv = {},
 ) {
@@ -64,7 +64,7 @@ export function workloadsPlace(
     version: '0.0.0',
     onFailure: (text) => void failures.push(text),
   });
-  const place: WorkloadsPlace = {
+  const fixture: WorkloadsFixture = {
     folder,
     home,
     state,
@@ -75,6 +75,6 @@ export function workloadsPlace(
     files: () => readdirSync(folder).sort(),
     remove: () => rmSync(path, { recursive: true }),
   };
-  for (const [file, text] of Object.entries(manifests)) place.write(file, text);
-  return place;
+  for (const [file, text] of Object.entries(manifests)) fixture.write(file, text);
+  return fixture;
 }
