@@ -1,3 +1,4 @@
+import { InFlight, type Entry } from '#runtime/in-flight';
 import type { Identity } from '#runtime/incoming/identity';
 import type { StreamEvent } from '#runtime/mcp/backends/backend';
 import { kindsOfNotification } from '#runtime/mcp/aggregate/list-kinds';
@@ -22,7 +23,9 @@ const SEVERAL_RUNNING =
   'Several requests of the client are running: send this one on the stream of its request (relatedRequestId)';
 
 /** A call of a session, as far as messages of the backend concern it. */
-export interface SessionCall {
+export interface SessionCall extends Entry {
+  /** JSON text of the id at the backend. */
+  readonly id: string;
   /** Whether the backend works on it, and does not wait for its client. */
   readonly isRunning: boolean;
   /** Whether its client may be asked for input. */
@@ -53,8 +56,7 @@ interface SessionEvents {
 /** One session at a legacy backend, for calls of modern clients with one principal and profile. */
 export class BridgedSession {
   readonly profile: ClientProfile;
-  /** By the JSON text of the id at the backend. */
-  readonly calls = new Map<string, SessionCall>();
+  readonly calls = new InFlight<SessionCall>();
   readonly listeners = new Set<SessionListener>();
   readonly subscriptions = new SessionSubscriptions(async (method, uri) => {
     const answer = await this.request(method, JSON.stringify({ uri }));
@@ -179,7 +181,7 @@ export class BridgedSession {
 
   /** A request that names no call belongs to the only running one: a call that waits for its client asks nothing else. */
   #asked(message: BackendMessage, data: string): void {
-    const running = [...this.calls.values()].filter(({ isRunning, takesInput }) => isRunning && takesInput);
+    const running = this.calls.all().filter(({ isRunning, takesInput }) => isRunning && takesInput);
     const [call] = running;
     if (message.method !== 'ping' && this.calls.size > 0) this.#onAsked();
     if (call && running.length === 1) call.ask(message, data);
@@ -200,16 +202,17 @@ export class BridgedSession {
   #withdrawn(data: string): void {
     const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
     this.#early.delete(JSON.stringify(params?.requestId));
-    for (const call of this.calls.values()) call.withdraw(params?.requestId);
+    for (const call of this.calls.all()) call.withdraw(params?.requestId);
   }
 
   #callOf(message: BackendMessage, data: string): SessionCall | undefined {
-    return this.calls.get(reportedToken(message, data) ?? '');
+    const token = reportedToken(message, data);
+    return this.calls.all().find(({ id }) => id === token);
   }
 
   /** With two running calls, nothing says to which a message belongs. */
   #onlyRunning(): SessionCall | undefined {
-    const running = [...this.calls.values()].filter(({ isRunning }) => isRunning);
+    const running = this.calls.all().filter(({ isRunning }) => isRunning);
     return running.length === 1 ? running[0] : undefined;
   }
 

@@ -63,7 +63,7 @@ export class SessionPool {
   /** Number of calls that wait for their client. */
   get parked(): number {
     let parked = 0;
-    for (const { calls } of this.#all.keys()) for (const call of calls.values()) if (!call.isRunning) parked += 1;
+    for (const { calls } of this.#all.keys()) for (const call of calls.all()) if (!call.isRunning) parked += 1;
     return parked;
   }
 

@@ -32,12 +32,14 @@ export interface UpstreamHost {
 /** A request in the form of older revisions, in a session of the bridge, until its response. */
 export class UpstreamCall implements AnswerSink, SessionCall, Flow {
   readonly takesInput: boolean;
+  /** Empty: nothing was sent. */
+  id = '';
+  earlier: this | undefined;
+  later: this | undefined;
   readonly #host: UpstreamHost;
   readonly #pool: SessionPool;
   readonly #deps: BridgeDeps;
   #session: BridgedSession | undefined;
-  /** JSON text of the id at the backend. Empty: nothing was sent. */
-  #id = '';
   #running: RunningCall | undefined;
   #flow: Flow | undefined;
   #leavePlace: (() => void) | undefined;
@@ -145,7 +147,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     this.#lastSign = this.#deps.now();
     const text = message.cleanText(data);
     if (message.kind === 'response') {
-      if (message.idText === this.#id) this.#answeredByEvent(message, text);
+      if (message.idText === this.id) this.#answeredByEvent(message, text);
     } else if (message.kind === 'request' && this.#isAttributed) this.ask(message, text);
     else if (isOfCall(message)) this.notify(message, text);
     else this.#session?.take(event);
@@ -201,14 +203,14 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
 
   #post(session: BridgedSession, mayPark: boolean): void {
     const { call, message } = this.#host;
-    this.#id = session.mintId();
-    session.calls.set(this.#id, this);
+    this.id = session.mintId();
+    session.calls.add(this);
     this.#running = this.#deps.backend.send({
       ...this.#common(call, session),
       method: call.method,
-      idText: this.#id,
+      idText: this.id,
       verb: 'POST',
-      body: toLegacyRequest(message, this.#id),
+      body: toLegacyRequest(message, this.id),
       headers: session.headers.concat(legacyHeaders(call.headers)),
       idempotent: call.idempotent,
       mayPark,
@@ -225,7 +227,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
       ...this.#common(call, session),
       method: 'GET',
       idText: undefined,
-      resumes: this.#id,
+      resumes: this.id,
       verb: 'GET',
       body: undefined,
       headers: session.headers.concat(legacyHeaders(call.headers), resumed),
@@ -277,7 +279,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
   }
 
   #tellCancelled(reason: string): void {
-    if (this.#id !== '') this.#session?.cancel(this.#id, reason);
+    if (this.id !== '') this.#session?.cancel(this.id, reason);
   }
 
   #over(): void {
@@ -290,7 +292,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     const session = this.#session;
     if (!session) return;
     this.#session = undefined;
-    session.calls.delete(this.#id);
+    session.calls.delete(this);
     this.#pool.leave(session, this.takesInput);
   }
 }
