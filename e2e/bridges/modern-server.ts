@@ -25,8 +25,10 @@ export interface ModernServer {
   open(): number;
   /** Headers of the last call of a tool. */
   lastHeaders(): Headers;
-  /** Replaces the answer to the next call of a tool. */
-  answerNext(answer: Answer): void;
+  /** Methods of the requests so far, in order. */
+  methods(): readonly string[];
+  /** Replaces the answers to the next calls of a tool. */
+  answerNext(answer: Answer, times?: number): void;
   /** Replaces the answer to the next `subscriptions/listen`. */
   answerNextListen(answer: Answer): void;
   /** Ends all streams and connections, and takes no more. */
@@ -49,14 +51,15 @@ export async function serveModern({ port = 0 } = {}): Promise<ModernServer> {
   };
   const handler = createMcpHandler(build, { legacy: 'reject' });
   let [open, lastHeaders] = [0, new Headers()];
-  const next = new Map<string, Answer>();
+  const next = new Map<string, Answer[]>();
+  const methods: string[] = [];
   const server = await serveWebHandler(async (request) => {
     open++;
     request.signal.addEventListener('abort', () => open--);
     const method = request.headers.get('mcp-method') ?? '';
     if (method === 'tools/call') lastHeaders = request.headers;
-    const answer = next.get(method);
-    next.delete(method);
+    methods.push(method);
+    const answer = next.get(method)?.shift();
     return answer ? answer(((await request.json()) as { id: unknown }).id) : handler.fetch(request);
   }, port);
   return {
@@ -65,8 +68,9 @@ export async function serveModern({ port = 0 } = {}): Promise<ModernServer> {
     notify: handler.notify,
     open: () => open,
     lastHeaders: () => lastHeaders,
-    answerNext: (answer) => next.set('tools/call', answer),
-    answerNextListen: (answer) => next.set('subscriptions/listen', answer),
+    methods: () => methods,
+    answerNext: (answer, times = 1) => next.set('tools/call', Array<Answer>(times).fill(answer)),
+    answerNextListen: (answer) => next.set('subscriptions/listen', [answer]),
     async close() {
       await handler.close();
       await server.close();

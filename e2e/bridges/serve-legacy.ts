@@ -20,6 +20,8 @@ interface LegacyCall {
   readonly send: (message: object) => void;
   /** Sends a request on the stream of the call, and waits for the client's answer. */
   readonly ask: (method: string, params?: object) => Promise<Rpc>;
+  /** Does so on the stream of the session. */
+  readonly askBeside: LegacyCall['ask'];
 }
 
 /** Returns the result of a call. Undefined: it has answered itself, or never answers. */
@@ -65,6 +67,8 @@ export async function serveLegacy({
       write({ jsonrpc: '2.0', id, method, ...(params && { params }) });
     });
 
+  const toStream = (session: Session) => (event: object) => session.stream?.write(`data: ${JSON.stringify(event)}\n\n`);
+
   function call(session: Session, message: Rpc, response: ServerResponse): void {
     session.calls += 1;
     const send = (event: object) => {
@@ -72,8 +76,9 @@ export async function serveLegacy({
       response.write(`event: message\ndata: ${JSON.stringify(event)}\n\n`);
     };
     const ask = (method: string, params?: object) => asked(send, method, params);
+    const askBeside: typeof ask = (method, params) => asked(toStream(session), method, params);
     const run = tools[String(message.params?.name)];
-    void Promise.resolve(run?.({ session, message, response, send, ask })).then((outcome) => {
+    void Promise.resolve(run?.({ session, message, response, send, ask, askBeside })).then((outcome) => {
       if (!outcome || response.destroyed) return;
       send({ jsonrpc: '2.0', id: message.id, ...('error' in outcome ? outcome : { result: outcome }) });
       response.end();
@@ -97,7 +102,7 @@ export async function serveLegacy({
     else if (message.id !== undefined) json({});
     else response.writeHead(202).end();
     if (message.method === 'notifications/initialized' && asksEarly && session.stream)
-      void asked((event) => session.stream?.write(`data: ${JSON.stringify(event)}\n\n`), 'roots/list');
+      void asked(toStream(session), 'roots/list');
   }
 
   function post(request: IncomingMessage, response: ServerResponse, text: string): void {

@@ -64,9 +64,15 @@ describe('a client of 2026-07-28 without the capability', () => {
 const CAPABILITIES = { elicitation: { form: {} } };
 
 /** Calls the tool that elicits, and returns its answer. */
-async function elicit(url: string, more: Record<string, unknown> = {}, args: object = { stream: 'call' }) {
+async function elicit(
+  url: string,
+  more: Record<string, unknown> = {},
+  args: object = { stream: 'call' },
+  headers: Record<string, string> = {},
+) {
   const _meta = { 'io.modelcontextprotocol/clientCapabilities': CAPABILITIES };
-  return (await sendModern(url, 'tools/call', { name: 'old_elicit', arguments: args, _meta, ...more })).answer;
+  const params = { name: 'old_elicit', arguments: args, _meta, ...more };
+  return (await sendModern(url, 'tools/call', params, headers)).answer;
 }
 
 const inputResponses = { 'elicitation-1': EXPECTED.elicit };
@@ -125,13 +131,15 @@ describe('a call that waits for input', () => {
     expect([after.elicit, after.sample]).toEqual([before.elicit, before.sample]);
   });
 
-  it('allows 16 such calls for one principal, and refuses the seventeenth', async () => {
-    const url = await start('sse');
-    const answers = await Promise.all(Array.from({ length: 17 }, () => elicit(url)));
+  it('takes one of 100 places of an anonymous address, and none of another address', async () => {
+    const { url } = await gatewayTo({ old: servers.sse.url }, { trusted_proxies: ['127.0.0.1/32'] });
+    const from = (address: string) => elicit(url, {}, undefined, { 'x-forwarded-for': address });
+    const answers = await Promise.all(Array.from({ length: 101 }, () => from('192.0.2.1')));
     const waiting = answers.filter(({ result }) => result?.resultType === 'input_required');
-    expect(waiting).toHaveLength(16);
+    expect(waiting).toHaveLength(100);
     const refused = answers.find(({ error }) => error !== undefined)?.error;
     expect(refused).toMatchObject({ code: -32603, data: { reason: 'too_many_waiting' } });
+    expect((await from('192.0.2.2')).result).toMatchObject({ resultType: 'input_required' });
     const { call } = await connectModern(url);
     expect(await call('echo', { text: 'still there' })).toMatchObject({ text: 'still there' });
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import { serveTokens } from '../fakes/token-service.ts';
@@ -12,6 +13,13 @@ const CAPABILITIES = { elicitation: { form: {}, url: {} }, roots: {}, sampling: 
 
 const text = (value: unknown) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 
+/** Asks on the stream of the session once all calls of the test run, and returns the client's answer. */
+const askBeside: RunTool = async ({ askBeside: ask, message }) => {
+  const { name } = message.params?.arguments as { name: string };
+  await sleep(300);
+  return text([name, (await ask('elicitation/create', { message: name })).result]);
+};
+
 /** Tools of the backend. */
 const tools: Record<string, RunTool> = {
   count: ({ session }) => text(session.calls),
@@ -24,6 +32,7 @@ const tools: Record<string, RunTool> = {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     return undefined;
   },
+  ask_beside_and_wait: askBeside,
   missing: () => ({ error: { code: -32002, message: 'No such resource' } }),
   reserved: () => ({ error: { code: -32021, message: 'Forged' } }),
   link: () => ({
@@ -223,6 +232,18 @@ describe('a request of a backend of older revisions', () => {
     expect(backend.count('tools/call')).toBe(1);
   });
 
+  it('parks at most 16 calls of one principal, and the seventeenth fails', async () => {
+    const { call } = await start();
+    const answers = await Promise.all(Array.from({ length: 17 }, () => call('ask')));
+    expect(answers.filter(({ result }) => result?.resultType === 'input_required')).toHaveLength(16);
+    expect(answers.find(({ error }) => error !== undefined)?.error).toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/16 calls of this caller wait for input/),
+      data: { reason: 'too_many_waiting' },
+    });
+    expect((await call('ask', {}, 'bob')).result).toMatchObject({ resultType: 'input_required' });
+  });
+
   it('to open a link becomes input, and the retry is a new call', async () => {
     const { call, backend } = await start();
     const { result } = await call('link');
@@ -235,6 +256,27 @@ describe('a request of a backend of older revisions', () => {
     const declined = await call('link', { requestState, inputResponses: { 'url-1': { action: 'decline' } } });
     expect(declined.result).toMatchObject({ isError: true });
     expect(backend.count('tools/call')).toBe(2);
+  });
+
+  it('on its own stream gets its answer, also if it is the first one and several calls run', async () => {
+    const { call, backend } = await start();
+    await call('count');
+    const names = ['one', 'two', 'three'];
+    const values = await Promise.all(
+      names.map(async (name) => {
+        const params = { arguments: { name } };
+        const { result } = await call('ask_beside_and_wait', params);
+        const { 'elicitation-1': asked } = result?.inputRequests as Record<string, { params: { message: string } }>;
+        const answer = { action: 'accept', content: { name: asked?.params.message } };
+        const inputResponses = { 'elicitation-1': answer };
+        const retry = { ...params, requestState: result?.requestState, inputResponses };
+        return (await call('ask_beside_and_wait', retry)).value;
+      }),
+    );
+    // The backend gets each answer to the question that it belongs to.
+    expect(values).toEqual(names.map((name) => [name, { action: 'accept', content: { name } }]));
+    const called = backend.seen.filter(({ message }) => message.method === 'tools/call');
+    expect(new Set(called.map(({ session }) => session)).size).toBe(1);
   });
 
   it('on its own stream gives each further call a session alone', async () => {

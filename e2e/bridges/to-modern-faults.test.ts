@@ -49,8 +49,10 @@ describe('a question of a server of 2026-07-28', () => {
     const call = await callOn(client, 'parallel', { count: 1 });
     const asked = await call.waitFor(({ method }) => method === 'elicitation/create');
     const word = await call.waitFor(({ method }) => method === 'sampling/createMessage');
-    await respond(client, asked.id, { error: { code: -1, message: 'no' } });
-    expect((await call.waitFor(isAnswer)).result).toMatchObject({ isError: true });
+    await respond(client, asked.id, { error: { code: -1, message: 'the client has no camera' } });
+    const { result } = await call.waitFor(isAnswer);
+    expect(result).toMatchObject({ isError: true });
+    expect(JSON.stringify(result)).toContain('the client has no camera');
     const withdrawn = call
       .messages()
       .flatMap(({ method, params }) => (method === 'notifications/cancelled' ? [params?.requestId] : []));
@@ -254,7 +256,6 @@ describe('a server of 2026-07-28 that fails', () => {
   });
 
   const errors: [number, number, RegExp][] = [
-    [-32020, -32603, /refused/],
     [-32022, -32603, /refused/],
     [-32601, -32601, /own words/],
     [-32602, -32602, /own words/],
@@ -269,6 +270,23 @@ describe('a server of 2026-07-28 that fails', () => {
     expect(http).toBe(200);
   });
 
+  it('has its tools listed again, and the call sent once more, if it refuses the headers', async () => {
+    const client = await open();
+    answerNextWith({ error: { code: -32020, message: 'own words' } }, 400);
+    const { answer } = await client.call('modern_region', { region: 'eu' });
+    expect(answer.result).toMatchObject({ content: [{ text: 'eu' }] });
+    expect(server.lastHeaders().get('mcp-param-region')).toBe('eu');
+    expect(server.methods().slice(-3)).toEqual(['tools/call', 'tools/list', 'tools/call']);
+  });
+
+  it('gives the client an error if it refuses the headers again', async () => {
+    const client = await open();
+    answerNextWith({ error: { code: -32020, message: 'own words' } }, 400, 2);
+    const { answer } = await client.call('modern_region', { region: 'eu' });
+    expect(answer.error).toMatchObject({ code: -32603, message: expect.stringMatching(/refused/) });
+    expect(server.methods().slice(-3)).toEqual(['tools/call', 'tools/list', 'tools/call']);
+  });
+
   it('tells in a result which capability the client lacks', async () => {
     const client = await open({});
     const data = { requiredCapabilities: { sampling: {} } };
@@ -278,9 +296,9 @@ describe('a server of 2026-07-28 that fails', () => {
   });
 });
 
-/** Answers the next call, whose id is in its body, as it should be. */
-function answerNextWith(outcome: object, status = 200): void {
-  server.answerNext((id) => Response.json({ jsonrpc: '2.0', id, ...outcome }, { status }));
+/** Answers the next calls with their own ids. */
+function answerNextWith(outcome: object, status = 200, times = 1): void {
+  server.answerNext((id) => Response.json({ jsonrpc: '2.0', id, ...outcome }, { status }), times);
 }
 
 describe('forged metadata', () => {

@@ -84,6 +84,8 @@ export interface BackendCall {
   readonly session?: CallerSession | undefined;
   /** The modern client's declarations. Undefined: those of the gateway. */
   readonly caller?: CallerMeta | undefined;
+  /** The address of an anonymous caller, whose parked calls are counted by it. */
+  readonly source?: string | undefined;
   readonly method: string;
   /** JSON text of the request id. Undefined for notifications, responses and streams that only listen. */
   readonly idText: string | undefined;

@@ -1,3 +1,4 @@
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
@@ -71,6 +72,7 @@ class ModernRelay implements AnswerSink {
       identity,
       era: 'modern',
       caller: meta,
+      source: requestRecord.bridge && identity === ANONYMOUS ? services.readSource(requestRecord.req) : undefined,
       method: message.method,
       idText: message.idText,
       verb: 'POST',

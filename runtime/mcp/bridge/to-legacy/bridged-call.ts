@@ -38,6 +38,8 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   #heldLength = 0;
   #round = 0;
   #isSent = false;
+  /** The session whose requests the client answers. It outlives the call. */
+  #asking: BridgedSession | undefined;
   #place: ParkedPlace | undefined;
   #gathering: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
@@ -60,6 +62,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
 
   get isHeld(): boolean {
     return this.#upstream.isHeld;
+  }
+
+  get questions(): number {
+    return this.#input.size;
   }
 
   pause(): void {
@@ -108,6 +114,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
       refuseRequest(message, session, 'Too many requests wait for the client');
       return;
     }
+    this.#asking = session;
     this.#input.add(message.method ?? '', data);
     clearTimeout(this.#gathering);
     this.#gathering = setTimeout(() => this.#park(), GATHER);
@@ -131,13 +138,15 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   retry(request: PendingRequest, { round }: RequestState): void {
     request.host = this;
     this.#requests.push(request);
+    const responses = objectAt(request.message.body, request.message.spans['params.inputResponses']);
     if (this.#outcome) {
+      // The requests may be those of another call, as some backends do not say for which call they ask.
+      if (round === this.#round && this.#asking) this.#input.answer(responses, this.#asking);
       this.#deliver(this.#outcome);
       return;
     }
     const isRepeated = round < this.#round || !this.isParked;
-    if (!isRepeated)
-      this.#takeResponses(objectAt(request.message.body, request.message.spans['params.inputResponses']));
+    if (!isRepeated) this.#takeResponses(responses);
     else if (this.isParked) this.#ask();
   }
 
@@ -163,10 +172,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   #park(): void {
     if (this.#outcome || this.#input.size === 0) return;
     try {
-      this.#place ??= this.#deps.parkedCalls.add(this, this.call.identity.key);
+      this.#place ??= this.#deps.parkedCalls.add(this);
     } catch (error) {
       if (!(error instanceof QuotaExceeded)) throw error;
-      this.#end('Too many calls wait for input', { failure: tooManyParked(this.#deps.backend.name) });
+      this.#end('Too many calls wait for input', { failure: tooManyParked(this.#deps.backend.name, error) });
       return;
     }
     this.isParked = true;
@@ -202,8 +211,9 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
     this.#held = [];
     clearTimeout(this.#gathering);
     clearTimeout(this.#expiry);
-    this.#place?.release();
+    const isAwaited = this.#requests.length === 0;
     this.#deliver(outcome);
+    this.#place?.release(isAwaited, 'body' in outcome ? outcome.body.length : 0);
   }
 
   #deliver(outcome: Outcome): void {

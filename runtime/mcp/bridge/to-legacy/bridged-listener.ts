@@ -1,9 +1,8 @@
-import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
-import { callFailure } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { BridgedSession, SessionListener } from './bridged-session.ts';
+import { openingFailure } from './open-session.ts';
 import { objectAt, readModernMessage } from './modern-message.ts';
 import type { SessionPool } from './session-pool.ts';
 import { isListened } from './session-subscriptions.ts';
@@ -42,8 +41,7 @@ export class BridgedListener implements RunningCall, SessionListener {
     } catch (error) {
       if (this.#isOver) return;
       this.#isOver = true;
-      const isFailure = error instanceof NoAnswer;
-      this.#call.sink.fail(isFailure ? error.failure : callFailure(this.#backend, 'protocol', false, error));
+      this.#call.sink.fail(openingFailure(error, this.#backend));
     }
   }
 

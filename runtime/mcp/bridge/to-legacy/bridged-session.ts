@@ -19,8 +19,6 @@ import { SessionSubscriptions } from './session-subscriptions.ts';
 const MAX_EARLY = 16;
 const UPDATED = 'notifications/resources/updated';
 const ONLY_DURING_CALLS = 'The client takes requests during its own requests only';
-const SEVERAL_RUNNING =
-  'Several requests of the client are running: send this one on the stream of its request (relatedRequestId)';
 
 /** A call of a session, as far as messages of the backend concern it. */
 export interface SessionCall extends Entry {
@@ -30,6 +28,8 @@ export interface SessionCall extends Entry {
   readonly isRunning: boolean;
   /** Whether its client may be asked for input. */
   readonly takesInput: boolean;
+  /** Number of the backend's requests that wait for its client. */
+  readonly questions: number;
   /** Takes a progress report or a log message. */
   notify(message: BackendMessage, data: string): void;
   /** Takes a request of the backend. */
@@ -179,14 +179,18 @@ export class BridgedSession {
     return requests;
   }
 
-  /** A request that names no call belongs to the only running one: a call that waits for its client asks nothing else. */
+  /**
+   * A request that names no call belongs to a running one: a call that waits for its client asks nothing else. All calls are of one
+   * principal and client, so the one with the fewest questions takes it.
+   */
   #asked(message: BackendMessage, data: string): void {
-    const running = this.calls.all().filter(({ isRunning, takesInput }) => isRunning && takesInput);
-    const [call] = running;
+    let call: SessionCall | undefined;
+    for (const one of this.calls.all())
+      if (one.isRunning && one.takesInput && !(call && call.questions <= one.questions)) call = one;
     if (message.method !== 'ping' && this.calls.size > 0) this.#onAsked();
-    if (call && running.length === 1) call.ask(message, data);
-    else if (message.method === 'roots/list' && !call && isAnswerable(message, this)) this.#keep(message, data);
-    else refuseRequest(message, this, call ? SEVERAL_RUNNING : ONLY_DURING_CALLS);
+    if (call) call.ask(message, data);
+    else if (message.method === 'roots/list' && isAnswerable(message, this)) this.#keep(message, data);
+    else refuseRequest(message, this, ONLY_DURING_CALLS);
   }
 
   #keep({ idText = '' }: BackendMessage, data: string): void {

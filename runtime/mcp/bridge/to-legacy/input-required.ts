@@ -1,3 +1,4 @@
+import type { QuotaExceeded } from '#lib/limits/quota';
 import { RequestError } from '#runtime/errors';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
@@ -35,18 +36,19 @@ export const noInputInTime = refused(
   'input_timeout',
 );
 
-/** The user did not open the link of a call that needed it. */
-export const linkNotOpened: Outcome = {
-  render: (idText) =>
-    renderResult(idText, {
-      resultType: 'complete',
-      content: [{ type: 'text', text: 'The user did not open the link' }],
-      isError: true,
-    }),
-};
+/** The user did not open the link of a call that needed it. Only a tool has a result for that. */
+export function linkNotOpened(method: string): Outcome {
+  const text = 'The user did not open the link';
+  if (method !== 'tools/call') return refused(INTERNAL_ERROR, text, 'link_not_opened');
+  const result = { resultType: 'complete', content: [{ type: 'text', text }], isError: true };
+  return { render: (idText) => renderResult(idText, result) };
+}
 
-export function tooManyParked(backend: string): CallFailure {
-  const text = 'Too many calls wait for input: answer or cancel some of them first';
+export function tooManyParked(backend: string, { limit, held }: QuotaExceeded): CallFailure {
+  const text =
+    limit === 'total'
+      ? `${held} calls of all callers wait for input, the most that this replica keeps: try again later`
+      : `${held} calls of this caller wait for input, the most at once: answer or cancel some of them first`;
   const rpc = { code: INTERNAL_ERROR, data: { backend, reason: 'too_many_waiting' } };
   const error = new RequestError({ status: 200, code: 'too_many_waiting', text, rpc });
   return { ...callFailure(backend, 'busy', true), error };

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 const MINUTE = 60_000;
-const ELICITATION = '{"elicitation":{"form":{}}}';
+const ELICITATION = '{"elicitation":{"form":{},"url":{}}}';
 
 /** Records what a backend gets. It answers `initialize` and notifications. */
 function fakeBackend() {
@@ -45,14 +45,14 @@ function start() {
     checkedHeaders: new CheckedHeaders(),
   });
   /** Sends a call of a tool. Returns the answers so far. */
-  const call = (params: object = {}) => {
+  const call = (params: object = {}, method = 'tools/call') => {
     const answers: { result?: Record<string, unknown>; error?: { message: string } }[] = [];
     const failures: string[] = [];
     const fail = ({ reason }: { reason: string }) => failures.push(reason);
     const sink = { fail, json: (_status: number, body: Buffer) => answers.push(JSON.parse(body.toString()) as object) };
-    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', ...params } };
+    const body = { jsonrpc: '2.0', id: 1, method, params: { name: 'x', ...params } };
     const running = bridge.send({
-      ...{ identity: { key: 'alice' } as never, era: 'modern', method: 'tools/call', idText: '1', verb: 'POST' },
+      ...{ identity: { key: 'alice' } as never, era: 'modern', method, idText: '1', verb: 'POST' },
       ...{ body: Buffer.from(JSON.stringify(body)), headers: [], deadline: 1_000, idempotent: false },
       ...{ caller: { capabilities: ELICITATION, clientInfo: undefined }, sink: sink as unknown as AnswerSink },
     });
@@ -61,10 +61,12 @@ function start() {
   return { ...fake, bridge, call };
 }
 
-/** Returns the request of the tool as the backend got it, once it was sent. */
+const ASKING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** Returns the last request of a client as the backend got it, once it was sent. */
 async function sentCall({ calls }: { calls: BackendCall[] }): Promise<BackendCall> {
   await jest.advanceTimersByTimeAsync(1);
-  const sent = calls.find(({ method, verb }) => method === 'tools/call' && verb === 'POST');
+  const sent = calls.findLast(({ method, verb }) => ASKING.has(method) && verb === 'POST');
   if (!sent) throw new Error('nothing was sent');
   return sent;
 }
@@ -151,6 +153,53 @@ describe('a call that waits for input', () => {
       expect(at.call({ requestState }).answers[0]?.result?.resultType).toBe('complete');
       expect(at.call({ requestState }).failures).toEqual(expected === undefined ? [] : [expected]);
     }
+  });
+
+  it('keeps a result for its first retry as long as the state is valid', async () => {
+    const at = start();
+    const { answers } = at.call();
+    const sent = await sentCall(at);
+    emit(sent, question('q1'));
+    await jest.advanceTimersByTimeAsync(15);
+    emit(sent, { id: Number(sent.idText), result: { content: [] } });
+    await jest.advanceTimersByTimeAsync(9 * MINUTE);
+    const requestState = answers[0]?.result?.requestState;
+    expect(at.call({ requestState }).answers[0]?.result?.resultType).toBe('complete');
+  });
+
+  it('keeps at most 64 results of one caller', async () => {
+    const at = start();
+    const states: unknown[] = [];
+    for (let calls = 0; calls < 65; calls += 1) {
+      const { answers } = at.call();
+      const sent = await sentCall(at);
+      emit(sent, question('q'));
+      await jest.advanceTimersByTimeAsync(15);
+      emit(sent, { id: Number(sent.idText), result: { content: [] } });
+      states.push(answers[0]?.result?.requestState);
+    }
+    const [first, second] = states.map((requestState) => at.call({ requestState }).answers[0]);
+    expect(first?.error?.message).toMatch(/is gone/);
+    expect(second?.result?.resultType).toBe('complete');
+  });
+
+  it.each([
+    ['tools/call', { result: { isError: true } }],
+    ['prompts/get', { error: { code: -32603, data: { reason: 'link_not_opened' } } }],
+    ['resources/read', { error: { code: -32603, data: { reason: 'link_not_opened' } } }],
+  ])('ends in the form of %s if the user did not open the link', async (method, expected) => {
+    const at = start();
+    const { answers } = at.call({ uri: 'a:b' }, method);
+    const { sink } = await sentCall(at);
+    const error = {
+      code: -32042,
+      message: 'Open it',
+      data: { elicitations: [{ message: 'a', url: 'https://a.test' }] },
+    };
+    sink.json(200, Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })), 'error', undefined);
+    const { requestState } = answers[0]?.result ?? {};
+    const retry = { uri: 'a:b', requestState, inputResponses: { 'url-1': { action: 'decline' } } };
+    expect(at.call(retry, method).answers).toMatchObject([expected]);
   });
 
   it('refuses a retry at another process', async () => {

@@ -63,7 +63,7 @@ export class LegacyBridge implements Bridge {
     else if (state.call === undefined) {
       const isOpened = Object.values(responses).every((one) => isJsonObject(one) && one.action === 'accept');
       if (isOpened) this.#begin(request);
-      else request.deliver(linkNotOpened);
+      else request.deliver(linkNotOpened(request.call.method));
     } else {
       this.#deps.parkedCalls.retry(request, state.call, state);
     }

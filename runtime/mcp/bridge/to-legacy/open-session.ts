@@ -1,6 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { ask, NoAnswer } from '#runtime/mcp/backends/ask';
-import { callFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import { revisionOf } from '#runtime/mcp/backends/probe';
 import { readCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { BackendSession } from '#runtime/mcp/sessions/session';
@@ -8,6 +8,11 @@ import type { BridgeDeps } from './bridge-deps.ts';
 import type { ClientProfile } from './client-profile.ts';
 
 const PODS_TRIED = 3;
+
+/** Returns why a session did not open. */
+export function openingFailure(error: unknown, backend: string): CallFailure {
+  return error instanceof NoAnswer ? error.failure : callFailure(backend, 'protocol', false, error);
+}
 
 /** Sends `initialize`, to another pod if one refuses the connection. @throws NoAnswer */
 export async function openSession(

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { addressBucket } from '#lib/connections/address-bucket';
 import { Quota } from '#lib/limits/quota';
 import type { PendingRequest } from './pending-request.ts';
+import { FinishedCalls } from './finished-calls.ts';
 import { ForwardedRetries, TakenRetries } from './forwarded-retries.ts';
 import { callLost } from './input-required.ts';
 import type { RetryEvent } from './retry-event.ts';
@@ -24,16 +26,21 @@ const ALONE: Sharing = { stateSeal: undefined, tell: () => undefined };
 
 export interface ParkedPlace {
   readonly id: string;
-  /** The call is over: its outcome stays for repeated and late retries. */
-  release(): void;
+  /**
+   * The call is over: its outcome stays for repeated and late retries. `isAwaited`: no client has the outcome yet. `bytes`: size of the
+   * outcome.
+   */
+  release(isAwaited: boolean, bytes: number): void;
 }
 
 /** Milliseconds for one round of input. */
 export const ROUND_TIME = 600_000;
-/** Milliseconds for which an outcome stays. */
+/** Milliseconds for which an outcome stays that a client has got. */
 export const KEPT = 60_000;
 const MOST = 1_000;
 const MOST_OF_PRINCIPAL = 16;
+/** Several anonymous callers may have one address. */
+const MOST_OF_ADDRESS = 100;
 
 /** All calls of this process that wait for input, at any backend. */
 export class ParkedCalls {
@@ -41,7 +48,10 @@ export class ParkedCalls {
   readonly #sharing: () => Sharing;
   readonly #forwarded: ForwardedRetries;
   readonly #taken: TakenRetries;
-  readonly #quota = new Quota({ total: MOST, perKey: MOST_OF_PRINCIPAL });
+  readonly #total = new Quota({ total: MOST });
+  readonly #perPrincipal = new Quota({ perKey: MOST_OF_PRINCIPAL });
+  readonly #perAddress = new Quota({ perKey: MOST_OF_ADDRESS });
+  readonly #finished = new FinishedCalls((id) => this.#calls.delete(id));
   readonly #calls = new Map<string, ParkedCall>();
   #waiting = 0;
 
@@ -67,20 +77,22 @@ export class ParkedCalls {
   }
 
   /** @throws QuotaExceeded */
-  add(call: ParkedCall, principal: string): ParkedPlace {
-    const leave = this.#quota.take(principal);
+  add(call: ParkedCall): ParkedPlace {
+    const { source, identity } = call.call;
+    const caller = source === undefined ? identity.key : addressBucket(source);
+    this.#total.check(caller);
+    const leaveOwn = (source === undefined ? this.#perPrincipal : this.#perAddress).take(caller);
+    const leave = this.#total.take(caller);
     this.#waiting += 1;
     const id = randomUUID();
     this.#calls.set(id, call);
-    const forget = () => {
-      this.#calls.delete(id);
-    };
     return {
       id,
-      release: () => {
+      release: (isAwaited, bytes) => {
+        leaveOwn();
         leave();
         this.#waiting -= 1;
-        setTimeout(forget, KEPT).unref();
+        this.#finished.add(id, { caller, bytes, milliseconds: isAwaited ? ROUND_TIME + KEPT : KEPT });
       },
     };
   }

@@ -1,4 +1,3 @@
-import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { AnswerSink, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
@@ -9,6 +8,7 @@ import { isOfCall, type BridgedSession, type SessionCall } from './bridged-sessi
 import { takesInput } from './input-round.ts';
 import { legacyHeaders } from './legacy-headers.ts';
 import { toLegacyRequest, type ModernMessage } from './modern-message.ts';
+import { openingFailure } from './open-session.ts';
 import type { SessionPool } from './session-pool.ts';
 
 const FIRST_RETRY = 1_000;
@@ -17,6 +17,7 @@ export interface UpstreamHost {
   readonly call: BackendCall;
   readonly message: ModernMessage;
   readonly isParked: boolean;
+  readonly questions: number;
   /** Returns whether the request may be sent now. Otherwise the host calls `send`. */
   ready(session: BridgedSession): boolean;
   /** `data` is clean. */
@@ -64,6 +65,10 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     return !this.#isOver && !this.#host.isParked;
   }
 
+  get questions(): number {
+    return this.#host.questions;
+  }
+
   get session(): BridgedSession | undefined {
     return this.#session;
   }
@@ -75,7 +80,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     if (session instanceof Promise) {
       session.then(
         (opened) => this.#begin(opened),
-        (error: unknown) => this.#refuse(error),
+        (error: unknown) => this.#fail(openingFailure(error, this.#deps.backend.name)),
       );
     } else this.#begin(session);
   }
@@ -249,12 +254,6 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
     if (this.#session) this.#pool.forget(this.#session);
     this.#release();
     this.start();
-  }
-
-  #refuse(error: unknown): void {
-    if (this.#isOver) return;
-    const isFailure = error instanceof NoAnswer;
-    this.#fail(isFailure ? error.failure : callFailure(this.#deps.backend.name, 'protocol', false, error));
   }
 
   #answeredByEvent({ answerKind, hasReservedMeta, spans }: BackendMessage, text: string): void {

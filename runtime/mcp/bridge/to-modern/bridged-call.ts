@@ -6,14 +6,21 @@ import {
   type AnswerKind,
   type BackendMessage,
 } from '#runtime/mcp/envelope/decode-backend-message';
-import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { callerMembers, wantsLevel } from './caller-meta.ts';
-import { missingCapability, readInputRequired, Round, type InputRequired } from './client-input.ts';
-import { COMPLETE, legacyAnswer, refusal, withoutResultType, type LegacyAnswer } from './legacy-answer.ts';
+import { missingCapability, readInputRequired, Round, stateMember, type InputRequired } from './client-input.ts';
+import {
+  COMPLETE,
+  isHeaderMismatch,
+  legacyAnswer,
+  refusal,
+  withoutResultType,
+  type LegacyAnswer,
+} from './legacy-answer.ts';
 import type { LegacyTools } from './legacy-tools.ts';
 import { LegacyMessage, modernBody, modernHeadersFor } from './modern-body.ts';
+import { paramsOf, resultOf } from './members-of.ts';
 import { sessionIdOf, type Questions } from './questions.ts';
 
 const MAX_ROUNDS = 10;
@@ -35,6 +42,8 @@ export interface BridgeParts {
   readonly backend: Backend;
   readonly tools: LegacyTools;
   readonly questions: Questions;
+  /** Lists the tools until it knows this one. Never rejects. */
+  readonly learn: (call: BackendCall, tool: string) => Promise<void>;
 }
 
 /** One request of a legacy client to a modern backend, with the rounds in which the backend asks for input. */
@@ -52,6 +61,8 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #round: Round | undefined;
   #timer: NodeJS.Timeout | undefined;
   #progress = -Infinity;
+  #more = '';
+  #isRelisted = false;
   #isOpen = false;
   /** The backend has answered this round. */
   #isAnswered = false;
@@ -67,17 +78,26 @@ export class BridgedCall implements RunningCall, AnswerSink {
     return this.#running?.isHeld ?? false;
   }
 
-  /** Sends it. `learn`: the headers of a call come from the tool's schema, which may be unknown. */
-  start(learn: (tool: string) => Promise<void>): void {
+  /** Sends it. The headers of a call come from the tool's schema, which may be unknown. `more`: as for `send`. */
+  start(more = ''): void {
     const { method, target } = this.#legacy;
-    if (method !== 'tools/call' || target === undefined || this.#parts.tools.has(target)) this.send();
-    else void learn(target).then(() => this.send());
+    const { tools, learn } = this.#parts;
+    if (method !== 'tools/call' || target === undefined || tools.has(target)) this.send(more);
+    else void learn(this.#call, target).then(() => this.send(more));
+  }
+
+  /** The tool's schema may have changed since it was listed. */
+  #startAgain(): void {
+    this.#isRelisted = true;
+    this.#parts.tools.forget(this.#legacy.target ?? '');
+    this.start(this.#more);
   }
 
   /** `more`: as for `modernBody`. */
   send(more = ''): void {
     if (this.#isOver) return;
     this.#isAnswered = false;
+    this.#more = more;
     // Some servers keep the stream of an answered request open.
     this.#running?.abort();
     const { backend, tools } = this.#parts;
@@ -177,6 +197,10 @@ export class BridgedCall implements RunningCall, AnswerSink {
     if (this.#isOver) return;
     this.#isAnswered = true;
     const { method } = this.#call;
+    if (method === 'tools/call' && !this.#isRelisted && isHeaderMismatch(data, message)) {
+      this.#startAgain();
+      return;
+    }
     const type = message.spans['result.resultType'];
     const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
     if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(readInputRequired(resultOf(data)));
@@ -216,10 +240,10 @@ export class BridgedCall implements RunningCall, AnswerSink {
       if (message) this.#call.sink.event({ id: undefined, retry: undefined, data, message });
     };
     const asked = { questions: this.#parts.questions, session: sessionIdOf(this.#call) };
-    this.#round = new Round(input, asked, ask, (answers) => {
+    this.#round = new Round(input, asked, ask, (answers, reason) => {
       if (answers === undefined) this.#withdrawQuestions();
       this.#round = undefined;
-      if (answers === undefined) this.#refuse('The client did not give the input that the server asked for');
+      if (answers === undefined) this.#refuse(`The client did not give the input that the server asked for: ${reason}`);
       else this.send(`"inputResponses":${answers},${stateMember(input)}`);
     });
   }
@@ -270,16 +294,4 @@ export class BridgedCall implements RunningCall, AnswerSink {
     clearTimeout(this.#timer);
     this.#round?.close();
   }
-}
-
-const stateMember = ({ state }: InputRequired): string => (state === undefined ? '' : `"requestState":${state},`);
-
-function resultOf(data: string): JsonObject {
-  const { result } = JSON.parse(data) as JsonObject;
-  return isJsonObject(result) ? result : {};
-}
-
-function paramsOf(data: string): JsonObject {
-  const { params } = JSON.parse(data) as JsonObject;
-  return isJsonObject(params) ? params : {};
 }

@@ -39,6 +39,10 @@ export function readInputRequired(result: JsonObject): InputRequired | undefined
   return { requests, state: requestState === undefined ? undefined : JSON.stringify(requestState) };
 }
 
+/** Returns the member of params that gives the state back, with a comma. */
+export const stateMember = ({ state }: InputRequired): string =>
+  state === undefined ? '' : `"requestState":${state},`;
+
 /** Returns the first method whose capability the client did not declare. */
 export function missingCapability({ requests }: InputRequired, session: CallerSession | undefined): string | undefined {
   const isMissing = ({ method }: { method: string }) => {
@@ -55,23 +59,23 @@ export class Round {
   readonly #open = new Map<string, string>();
   readonly #answers = new Map<string, string>();
   readonly #timer: NodeJS.Timeout;
-  readonly #done: (answers: string | undefined) => void;
+  readonly #done: (answers: string | undefined, reason: string) => void;
 
   /**
    * Asks all at once. `ask` receives the JSON-RPC request. `done`: called once, with the JSON text of the answers by key; undefined if the
-   * client refused or did not answer in time.
+   * client refused or did not answer in time, with the reason.
    */
   constructor(
     { requests }: InputRequired,
     { questions, session }: { readonly questions: Questions; readonly session: string | undefined },
     ask: (request: string) => void,
-    done: (answers: string | undefined) => void,
+    done: (answers: string | undefined, reason: string) => void,
   ) {
     this.#questions = questions;
     this.#done = done;
-    this.#timer = setTimeout(() => this.#end(undefined), ROUND_TIME).unref();
+    this.#timer = setTimeout(() => this.#end(undefined, 'no answer in time'), ROUND_TIME).unref();
     for (const { key, method, params } of requests) {
-      const id = questions.add(session, (result) => this.#take(key, result));
+      const id = questions.add(session, (result, reason) => this.#take(key, result, reason));
       this.#open.set(key, id);
       const own = params === undefined ? '' : `,"params":${JSON.stringify(legacyParams(method, params))}`;
       ask(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${own}}`);
@@ -88,10 +92,10 @@ export class Round {
     for (const id of this.#open.values()) this.#questions.drop(id);
   }
 
-  #take(key: string, result: string | undefined): void {
+  #take(key: string, result: string | undefined, reason = 'it gave no reason'): void {
     this.#open.delete(key);
     if (result === undefined) {
-      this.#end(undefined);
+      this.#end(undefined, reason);
       return;
     }
     this.#answers.set(key, result);
@@ -99,9 +103,9 @@ export class Round {
     this.#end(`{${[...this.#answers].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`);
   }
 
-  #end(answers: string | undefined): void {
+  #end(answers: string | undefined, reason = ''): void {
     this.close();
-    this.#done(answers);
+    this.#done(answers, reason);
   }
 }
 

@@ -25,7 +25,8 @@ const RESOURCE_NOT_FOUND = -32002;
 const INTERNAL_ERROR = -32603;
 const MISSING_CAPABILITY = -32021;
 /** The backend rejects the gateway's own framing of the request: header mismatch, unsupported version. */
-const OF_FRAMING: ReadonlySet<unknown> = new Set([-32020, -32022]);
+const HEADER_MISMATCH = -32020;
+const OF_FRAMING: ReadonlySet<unknown> = new Set([HEADER_MISMATCH, -32022]);
 
 interface Asked {
   readonly method: string;
@@ -95,14 +96,24 @@ export function legacyNotification(data: string, message: BackendMessage): strin
   );
 }
 
-function legacyError(data: string, { spans }: BackendMessage, asked: Asked): LegacyAnswer {
+/** Whether the backend refused the headers of a request, so that it executed nothing. */
+export function isHeaderMismatch(data: string, message: BackendMessage): boolean {
+  return message.answerKind === 'error' && errorOf(data, message)?.code === HEADER_MISMATCH;
+}
+
+function errorOf(data: string, { spans }: BackendMessage): JsonObject | undefined {
   const error: unknown = spans.error && JSON.parse(data.slice(spans.error.start, spans.error.end));
-  const { code, message, data: details } = isJsonObject(error) ? error : {};
+  return isJsonObject(error) ? error : undefined;
+}
+
+function legacyError(data: string, decoded: BackendMessage, asked: Asked): LegacyAnswer {
+  const error = errorOf(data, decoded);
+  const { code, message, data: details } = error ?? {};
   if (code === MISSING_CAPABILITY) return refusal(missingText(message, details), asked);
   if (OF_FRAMING.has(code))
     return errorAnswer({ code: INTERNAL_ERROR, message: 'The backend refused the request' }, asked);
   const isUnknown = code === INVALID_PARAMS && asked.method === 'resources/read' && hasUri(details);
-  const own = isJsonObject(error) ? error : { code: INTERNAL_ERROR, message: 'The backend gave no valid answer' };
+  const own = error ?? { code: INTERNAL_ERROR, message: 'The backend gave no valid answer' };
   return errorAnswer(isUnknown ? { ...own, code: RESOURCE_NOT_FOUND } : own, asked);
 }
 

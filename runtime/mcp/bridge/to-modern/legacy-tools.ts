@@ -19,6 +19,10 @@ export class LegacyTools {
     return this.#known.has(name);
   }
 
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
+
   /** A tool that no list has is called without headers. */
   assume(name: string): void {
     if (!this.has(name)) this.#note(name, { headers: [], isWrapped: false });

@@ -5,6 +5,7 @@ import { modernHeaders } from '#runtime/mcp/backends/probe';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { callerMembers } from './caller-meta.ts';
+import { paramsOf } from './members-of.ts';
 import { legacyNotification } from './legacy-answer.ts';
 
 const METHOD = 'subscriptions/listen';
@@ -219,8 +220,7 @@ export class ListenStream implements RunningCall {
 }
 
 function acknowledgedUris(data: string): Uris {
-  const { params } = JSON.parse(data) as JsonObject;
-  const notifications = isJsonObject(params) ? params.notifications : undefined;
+  const { notifications } = paramsOf(data);
   const uris: unknown = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;
   return new Set(Array.isArray(uris) ? uris.filter((uri): uri is string => typeof uri === 'string') : []);
 }

@@ -22,6 +22,8 @@ const MAX_PAGES = 100;
 /** Milliseconds for a subscription without a deadline. */
 const ACKNOWLEDGED_WITHIN = 60_000;
 const NOTHING: RunningCall = { isHeld: false, abort: () => undefined };
+/** Characters of a client's own error text. */
+const MAX_REASON = 1_000;
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 
@@ -34,7 +36,10 @@ export class ModernBridge implements Bridge {
   readonly #streams = new Map<CallerSession, ListenStream>();
 
   constructor(backend: Backend) {
-    this.#parts = { backend, tools: new LegacyTools(), questions: new Questions() };
+    this.#parts = {
+      ...{ backend, tools: new LegacyTools(), questions: new Questions() },
+      learn: (call, tool) => this.#learnTools(call, tool),
+    };
   }
 
   send(call: BackendCall): RunningCall {
@@ -70,11 +75,9 @@ export class ModernBridge implements Bridge {
         return;
       }
       const { result } = message.spans;
-      const isTaken = this.#parts.questions.answer(
-        message.idText,
-        sessionIdOf(call),
-        result && call.body?.toString('utf8', result.start, result.end),
-      );
+      const text = result && call.body?.toString('utf8', result.start, result.end);
+      const reason = text === undefined ? errorText(call.body) : undefined;
+      const isTaken = this.#parts.questions.answer(message.idText, sessionIdOf(call), text, reason);
       if (isTaken) call.sink.accepted();
       else call.sink.fail(callFailure(this.#parts.backend.name, 'session_lost', false));
     });
@@ -144,7 +147,7 @@ export class ModernBridge implements Bridge {
 
   #relay(call: BackendCall, body: Buffer): RunningCall {
     const running = new BridgedCall(this.#parts, call, body);
-    running.start((tool) => this.#learnTools(call, tool));
+    running.start();
     return running;
   }
 
@@ -176,6 +179,12 @@ export class ModernBridge implements Bridge {
 
 function notWatched(uri: string): JsonObject {
   return { code: INVALID_PARAMS, message: 'The server does not let this resource be watched', data: { uri } };
+}
+
+/** Returns the text of a client's error. */
+function errorText(body: Buffer | undefined): string | undefined {
+  const { error } = JSON.parse(body?.toString('utf8') ?? '{}') as JsonObject;
+  return isJsonObject(error) && typeof error.message === 'string' ? error.message.slice(0, MAX_REASON) : undefined;
 }
 
 function hasBridgedSession(call: BackendCall): boolean {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { BackendCall } from '#runtime/mcp/backends/backend';
 
-/** The client's answer, as JSON text of the result. Undefined: the client refused. */
-type TakeAnswer = (result: string | undefined) => void;
+/** `result`: JSON text. Undefined: the client refused, for this `reason`. */
+type TakeAnswer = (result: string | undefined, reason: string | undefined) => void;
 
 interface Question {
   readonly session: string | undefined;
@@ -25,11 +25,11 @@ export class Questions {
   }
 
   /** Returns false if no question of this session has this id here. */
-  answer(idText: string, session: string | undefined, result: string | undefined): boolean {
+  answer(idText: string, session: string | undefined, ...[result, reason]: Parameters<TakeAnswer>): boolean {
     const question = this.#waiting.get(idText);
     if (question?.session !== session) return false;
     this.#waiting.delete(idText);
-    question?.take(result);
+    question?.take(result, reason);
     return question !== undefined;
   }
 }
