@@ -39,17 +39,19 @@ const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 const NONE = z.object({});
 const COUNT = z.object({ count: z.number() });
 
+/** Builds a server of the SDK's 2.x line with tools for each part of revision 2026-07-28. */
+export function buildModernServer(counts: ToolCounts): McpServer {
+  const server = buildNewServer(counts);
+  server.server.registerCapabilities({ resources: { subscribe: true, listChanged: true } });
+  registerRounds(server);
+  registerSchemas(server);
+  registerNotices(server);
+  return server;
+}
+
 export async function serveModern({ port = 0 } = {}): Promise<ModernServer> {
   const counts = createToolCounts();
-  const build = () => {
-    const server = buildNewServer(counts);
-    server.server.registerCapabilities({ resources: { subscribe: true, listChanged: true } });
-    registerRounds(server);
-    registerSchemas(server);
-    registerNotices(server);
-    return server;
-  };
-  const handler = createMcpHandler(build, { legacy: 'reject' });
+  const handler = createMcpHandler(() => buildModernServer(counts), { legacy: 'reject' });
   let [open, lastHeaders] = [0, new Headers()];
   const next = new Map<string, Answer[]>();
   const methods: string[] = [];

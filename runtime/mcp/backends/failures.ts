@@ -37,6 +37,13 @@ export class NotStarted extends Error {
   override readonly name = 'NotStarted';
 }
 
+/** The process answered `initialize` with an error. */
+export class RefusedInitialize extends NotStarted {
+  constructor() {
+    super('refused initialize');
+  }
+}
+
 /** The process may still prepare itself, such as npx that downloads a program. */
 export class StillStarting extends NotStarted {
   constructor() {

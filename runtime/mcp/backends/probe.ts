@@ -6,7 +6,7 @@ import type { BackendSession } from '#runtime/mcp/sessions/session';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend } from './backend.ts';
-import { mayBeAway, NotOpened, NotStarted, type CallFailure } from './failures.ts';
+import { mayBeAway, NotOpened, NotStarted, RefusedInitialize, type CallFailure } from './failures.ts';
 
 /** `eras` is undefined if the answer does not reveal them (a 401 without a credential). */
 export interface Finding {
@@ -17,6 +17,8 @@ export interface Finding {
   readonly message: string;
   /** The backend runs, but rejects its shared credential or has no process for a probe. */
   readonly isRefused?: boolean;
+  /** The backend answered `initialize` with an error. */
+  readonly refusesInitialize?: boolean;
 }
 
 export interface ProbeSettings {
@@ -62,7 +64,8 @@ function whyAway({ reason, error }: CallFailure): string {
 /** Also sends `initialize` if `server/discover` lists no older version: servers of both eras often list only the newer. */
 export async function probe(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   try {
-    return await askBoth(backend, settings, last);
+    const isProcess = backend.config.transport === 'stdio';
+    return await (isProcess ? askProcess(backend, settings, last) : askBoth(backend, settings, last));
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     const { failure } = error;
@@ -90,6 +93,18 @@ async function askBoth(backend: Backend, settings: ProbeSettings, last?: ServerC
   // A missing answer does not change the known newer era.
   if (modern instanceof NoAnswer) return backend.health.eras?.has('modern') ? { ...older, eras: undefined } : older;
   return modern ? merge(modern, older) : older;
+}
+
+/** Most processes speak legacy revisions, and may not expect another first request. One that refuses it may speak only the newer one. */
+async function askProcess(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
+  const isKnown = backend.health.eras?.has('modern') === true;
+  const known = isKnown ? await discover(backend, settings, last) : undefined;
+  if (known && !(known instanceof NoAnswer)) return known;
+  const older = await tryInitialize(backend, settings, last);
+  if (known && !older.reachable) return unreachable(whyAway(known.failure));
+  if (known || older.refusesInitialize !== true) return older;
+  const modern = await discover(backend, settings, last);
+  return modern && !(modern instanceof NoAnswer) ? modern : older;
 }
 
 function merge(modern: Finding, older: Finding): Finding {
@@ -141,6 +156,7 @@ async function tryAsk(backend: Backend, question: Question): Promise<Answer | No
     return await ask(backend, question);
   } catch (error) {
     if (error instanceof NoAnswer && (error.failure.sent || error.failure.reason === 'session_lost')) return error;
+    if (error instanceof NoAnswer && error.failure.error.cause instanceof RefusedInitialize) return error;
     throw error;
   }
 }
@@ -171,12 +187,18 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     headers: [],
     isProbe: settings.isProbe ?? true,
   });
-  if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(whyAway(answer.failure));
+  if (answer instanceof NoAnswer && saysNothing(answer)) {
+    const refusesInitialize = answer.failure.error.cause instanceof RefusedInitialize;
+    return { ...unreachable(whyAway(answer.failure)), refusesInitialize };
+  }
   // The request named no session, so a 404 means that the path does not exist.
   if (answer instanceof NoAnswer && answer.failure.reason === 'session_lost')
     return unreachable('answers 404: check the path of its URL, which is /mcp at most servers');
   if (answer instanceof NoAnswer) return unreachable('does not answer initialize as an MCP server: check its URL');
-  if (!answer.result) return unreachable('refuses initialize: it speaks no revision that this gateway knows');
+  if (!answer.result) {
+    const refused = unreachable('refuses initialize: it speaks no revision that this gateway knows');
+    return { ...refused, refusesInitialize: true };
+  }
   endSession(backend, identity, { sessionId: answer.sessionId, revision: revisionOf(answer.result) });
   return {
     reachable: true,

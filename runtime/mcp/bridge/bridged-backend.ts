@@ -31,7 +31,6 @@ export class BridgedBackend implements Backend {
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly sessions: boolean;
-  readonly losesState: boolean;
   readonly places: Backend['places'];
   readonly onProcess?: NonNullable<Backend['onProcess']>;
   readonly pickAddress?: NonNullable<Backend['pickAddress']>;
@@ -49,7 +48,6 @@ export class BridgedBackend implements Backend {
     this.health = backend.health;
     this.breaker = backend.breaker;
     this.sessions = backend.sessions;
-    this.losesState = backend.losesState;
     this.places = backend.places;
     if (backend.onProcess) this.onProcess = backend.onProcess.bind(backend);
     if (backend.pickAddress) this.pickAddress = backend.pickAddress.bind(backend);
@@ -60,6 +58,11 @@ export class BridgedBackend implements Backend {
 
   get running(): number {
     return Object.values(this.#bridges).reduce((sum, { parked = 0 }) => sum + parked, this.#own.running);
+  }
+
+  /** Sessions at a modern backend exist in the gateway alone. */
+  get losesState(): boolean {
+    return this.#own.losesState && bridgeFor(this.health, 'legacy') === undefined;
   }
 
   get starts(): number | undefined {

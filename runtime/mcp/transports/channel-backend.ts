@@ -6,6 +6,8 @@ import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { Noise } from './channel.ts';
 import { ChannelExchange, type ExchangeHost } from './channel-exchange.ts';
 import type { ChannelSession } from './channel-sessions.ts';
+import type { ModernProcesses } from './modern-processes.ts';
+import { addNoise } from './observe-process.ts';
 
 export interface ChannelMode {
   readonly noise: Noise;
@@ -31,19 +33,22 @@ export class ChannelBackend<Config extends BackendConfig>
   readonly #mode: ChannelMode;
   /** Transports the messages of channels that do not do so themselves. */
   readonly #carrier: Pick<Backend, 'pickAddress' | 'close'> | undefined;
+  /** Serves calls of 2026-07-28. Absent: no server of this transport speaks that revision. */
+  readonly #modern: ModernProcesses | undefined;
   readonly #limit: number;
   readonly #counted = new Set<ChannelExchange>();
 
   constructor(
     options: BackendParts & { readonly config: Config },
     mode: ChannelMode,
-    carrier?: Pick<Backend, 'pickAddress' | 'close'>,
+    { carrier, modern }: { carrier?: Pick<Backend, 'pickAddress' | 'close'>; modern?: ModernProcesses },
   ) {
     super(options);
     const { perBackend, queue } = options.concurrency;
     this.#limit = perBackend + queue;
     this.#mode = mode;
     this.#carrier = carrier;
+    this.#modern = modern;
   }
 
   get running(): number {
@@ -53,10 +58,10 @@ export class ChannelBackend<Config extends BackendConfig>
     return this.deadlines.oldest((entry) => entry instanceof ChannelExchange && this.#counted.has(entry));
   }
   get noise(): Noise {
-    return this.#mode.noise;
+    return this.#modern ? addNoise(this.#mode.noise, this.#modern.noise) : this.#mode.noise;
   }
   get starts(): number {
-    return this.#mode.starts;
+    return this.#mode.starts + (this.#modern?.starts ?? 0);
   }
 
   get isSilentStart(): boolean {
@@ -87,7 +92,7 @@ export class ChannelBackend<Config extends BackendConfig>
   }
 
   async close(): Promise<void> {
-    await this.#mode.close();
+    await Promise.all([this.#mode.close(), this.#modern?.close()]);
     // The carrier is built from the same parts, so only one of the two is closed.
     await (this.#carrier?.close() ?? this.closeParts());
     for (const exchange of this.#counted) exchange.fail(callFailure(this.name, 'unavailable', true));
@@ -95,14 +100,8 @@ export class ChannelBackend<Config extends BackendConfig>
 
   #post(exchange: ChannelExchange): void {
     const { call } = exchange;
-    // A server of this revision has no discovery. Clients and probes continue with initialize.
-    if (call.method === 'server/discover') {
-      exchange.replyUnknownMethod();
-      return;
-    }
-    // Revision 2026-07-28 is served through a bridge in front of the server.
-    if (call.era !== 'legacy') {
-      exchange.fail(callFailure(this.name, 'protocol', false));
+    if (call.era === 'modern') {
+      this.#postModern(exchange);
       return;
     }
     if (!call.isOneWay && !this.#admit(exchange)) return;
@@ -119,6 +118,18 @@ export class ChannelBackend<Config extends BackendConfig>
     if (call.idText !== undefined) this.#mode.request(exchange, session);
     else if (session) this.#mode.message(exchange, session);
     else exchange.accept();
+  }
+
+  #postModern(exchange: ChannelExchange): void {
+    const { call } = exchange;
+    const isDiscovery = call.method === 'server/discover';
+    // A server that does not speak the revision must not get its messages. A bridge in front of this backend translates them.
+    if (this.#modern && (isDiscovery || this.health.eras?.has('modern') === true)) {
+      if (call.idText === undefined) exchange.accept();
+      // Streams that only listen take no place of a call.
+      else if (call.method === 'subscriptions/listen' || this.#admit(exchange)) this.#modern.request(exchange);
+    } else if (isDiscovery) exchange.replyUnknownMethod();
+    else exchange.fail(callFailure(this.name, 'protocol', false));
   }
 
   /** Probes are always admitted. */

@@ -23,6 +23,7 @@ interface UntakenAnswer {
 
 const NO_FIELDS = { id: undefined, retry: undefined };
 const METHOD_NOT_FOUND = -32601;
+const FIRST_METHODS: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 
 /** A message to the server of a channel, and its responses. */
 export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, LargeAnswerTaker, OneWayExchange {
@@ -62,9 +63,10 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     return this.#channel?.isHeld ?? false;
   }
 
-  begin(channel: Channel): void {
+  /** Returns the channel's number of the call. Undefined: it could not be sent. */
+  begin(channel: Channel): number | undefined {
     const { body, idText } = this.call;
-    if (this.#isOver || body === undefined || idText === undefined) return;
+    if (this.#isOver || body === undefined || idText === undefined) return undefined;
     this.showedLife = true;
     this.#channel = channel;
     this.#id = channel.call({
@@ -80,6 +82,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
       onEnd: (end) => this.#lose(end),
     });
     if (this.#id === undefined) this.fail(callFailure(this.#host.name, channel.isOver ? 'ended' : 'busy', false));
+    return this.#id;
   }
 
   /** The answer may be the gateway's own. */
@@ -201,7 +204,9 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
       this.#giveUp('aborted');
       return;
     }
-    if (this.#id !== undefined) this.#channel?.forget(this.#id);
+    // Clients of 2026-07-28 cancel a request by closing its stream. A channel needs a message.
+    if (this.#id !== undefined && this.call.era === 'modern') this.#channel?.cancel(this.#id);
+    else if (this.#id !== undefined) this.#channel?.forget(this.#id);
     this.#finish(callFailure(this.#host.name, 'aborted', this.#id !== undefined), undefined);
   }
 
@@ -225,7 +230,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
 
   /** A process that ends before its first answer never served. */
   #whyEnded(): FailureReason {
-    return this.call.method === 'initialize' ? 'unavailable' : 'ended';
+    return FIRST_METHODS.has(this.call.method) ? 'unavailable' : 'ended';
   }
 
   #finish(failure: CallFailure | undefined, answer: Buffer | undefined): void {

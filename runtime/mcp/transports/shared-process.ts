@@ -1,4 +1,4 @@
-import { NotStarted, Restarting } from '#runtime/mcp/backends/failures';
+import { NotStarted, RefusedInitialize, Restarting } from '#runtime/mcp/backends/failures';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Log } from '#runtime/telemetry/log';
 import { CrashBackoff, type Backoff, type ProcessEnd } from './crash-backoff.ts';
@@ -128,7 +128,9 @@ export class SharedProcess {
       return connection;
     } catch (error) {
       await connection.close();
-      this.#lose(error instanceof Error ? error.message : 'failed', { servedFor: undefined, wasKilled: false });
+      const isRefused = error instanceof RefusedInitialize;
+      const reason = error instanceof Error ? error.message : 'failed';
+      this.#lose(reason, { servedFor: undefined, wasKilled: false }, isRefused);
       throw error;
     }
   }
@@ -149,7 +151,7 @@ export class SharedProcess {
           clearTimeout(timer);
           const result = resultIn(line);
           if (result) resolve(result);
-          else refuse('refused initialize');
+          else reject(new RefusedInitialize());
         },
         onProgress: () => undefined,
         onEnd: (end) => {
@@ -161,7 +163,8 @@ export class SharedProcess {
     });
   }
 
-  #lose(reason: string, end: ProcessEnd): void {
+  /** `isRefused`: the program may speak another revision, so only a request starts it again. */
+  #lose(reason: string, end: ProcessEnd, isRefused = false): void {
     const { log, backend, lastWords, onGone } = this.#settings;
     this.#connection = undefined;
     this.#reason = reason;
@@ -172,7 +175,8 @@ export class SharedProcess {
     // For a process that never served, its own last lines explain why.
     const said = hasServed ? undefined : lastWords();
     log.warn('the process of a backend is gone', { backend, reason, startsAgainInMs: wait, ...(said && { said }) });
-    this.#timer = setTimeout(() => this.#startAgain(), wait).unref();
+    const next = () => (isRefused ? (this.#timer = undefined) : this.#startAgain());
+    this.#timer = setTimeout(next, wait).unref();
     if (!hasServed) return;
     this.#openQueue();
     onGone(reason);

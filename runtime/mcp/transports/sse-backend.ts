@@ -43,5 +43,5 @@ export function createSseBackend(options: SseBackendOptions): SseBackend {
     onListChanged,
     open: ({ call }, events) => new SseChannel({ http, url: config.url, first: call, pingDeadline, ...events }),
   });
-  return new ChannelBackend(options, mode, http);
+  return new ChannelBackend(options, mode, { carrier: http });
 }

@@ -1,5 +1,7 @@
 import type { StdioBackend as StdioConfig } from '#crds/run-config/backend';
-import { ChannelBackend, type ChannelMode } from './channel-backend.ts';
+import type { ChannelEvents } from './channel.ts';
+import { ChannelBackend } from './channel-backend.ts';
+import { ModernProcesses } from './modern-processes.ts';
 import { logStderr } from './observe-process.ts';
 import { PerSessionChannels } from './per-session-channels.ts';
 import { ProcessForAll } from './process-for-all.ts';
@@ -18,21 +20,31 @@ export const defaultBackoff: Backoff = { first: 500, last: 30_000, healthy: 60_0
 
 export function createStdioBackend(options: StdioBackendOptions): StdioBackend {
   const isShared = options.config.stdio_process === 'shared';
-  return new ChannelBackend(options, isShared ? new ProcessForAll(options) : processPerSession(options));
+  const processes = processSettings(options);
+  const modern = new ModernProcesses({ ...processes, isShared });
+  const mode = isShared
+    ? new ProcessForAll(options)
+    : new PerSessionChannels({ ...processes, open: (_exchange, events) => processes.open(events) });
+  return new ChannelBackend(options, mode, { modern });
 }
 
-function processPerSession(options: StdioBackendOptions): ChannelMode {
-  const { config, env, log, secrets, maxResponseBytes, sessions } = options;
-  return new PerSessionChannels({
+function processSettings({
+  config,
+  env,
+  secrets,
+  maxResponseBytes,
+  sessions,
+  bufferedBytes,
+  ...options
+}: StdioBackendOptions) {
+  const { now, log, backoff, onListChanged } = options;
+  return {
     name: config.name,
     max: Math.min(sessions.maxProcesses, sessions.max),
     idle: Math.min(sessions.idle, PROCESS_IDLE),
     giveWay: GIVE_WAY,
-    backoff: options.backoff,
-    now: options.now,
-    log,
-    onListChanged: options.onListChanged,
-    open: (_exchange, events) =>
+    ...{ backoff, now, log, onListChanged },
+    open: (events: ChannelEvents) =>
       new StdioConnection({
         name: config.name,
         command: config.command,
@@ -41,8 +53,8 @@ function processPerSession(options: StdioBackendOptions): ChannelMode {
         cwd: config.working_directory,
         maxLineBytes: maxResponseBytes,
         onStderr: logStderr(config.name, secrets, log).take,
-        bufferedBytes: options.bufferedBytes,
+        bufferedBytes,
         ...events,
       }),
-  });
+  };
 }
