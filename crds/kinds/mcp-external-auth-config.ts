@@ -18,7 +18,7 @@ const Types = z.strictObject({
       'awsSts',
       'embeddedAuthServer',
     ])
-    .describe('How requests are authenticated.'),
+    .describe('Method that authenticates requests to the backend.'),
   upstreamInject: z
     .strictObject({ providerName: DnsLabel.describe('Name of an entry of authServerConfig.upstreamProviders.') })
     .optional()

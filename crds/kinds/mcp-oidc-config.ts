@@ -8,7 +8,7 @@ import { resource } from './resource.ts';
 export const MCPOIDCConfigSpec = withRules(
   oneBlockPerType(
     z.strictObject({
-      type: z.enum(['kubernetesServiceAccount', 'inline']).describe('What kind of issuer it is.'),
+      type: z.enum(['kubernetesServiceAccount', 'inline']).describe('Kind of issuer.'),
       kubernetesServiceAccount: SharedKubernetesOidc.optional().describe('Service account tokens of the cluster.'),
       inline: SharedOidc.optional().describe('Any other issuer.'),
     }),

@@ -41,7 +41,7 @@ const what = {
   transport: z
     .enum(['stdio', 'sse', 'streamable-http'])
     .optional()
-    .describe('What it speaks; default stdio with command, else streamable-http.'),
+    .describe('Transport of the server; default stdio with command, else streamable-http.'),
   stdioProcess: z
     .enum(['shared', 'perSession'])
     .default('shared')
@@ -56,7 +56,9 @@ const what = {
   env: EnvVars.optional().describe('Environment variables of the program.'),
   secrets: EnvSecrets.optional().describe('Environment variables whose values are Secret keys.'),
   volumes: Volumes.optional().describe('Folders of the machine that the program sees.'),
-  permissionProfile: PermissionProfile.optional().describe('What it may reach, read and write.'),
+  permissionProfile: PermissionProfile.optional().describe(
+    'Hosts that the server may reach, and folders that it may read and write.',
+  ),
   suspend: z.boolean().optional().describe('Stop it, and keep everything else; without, it runs.'),
 };
 
@@ -73,12 +75,12 @@ const offer = {
   toolsFilter: ToolsFilter.optional().describe('Only these tools, by original name.'),
   toolsOverride: ToolsOverride.optional().describe('Original tool name to what replaces its own texts.'),
   headerForward: HeaderForward.optional().describe('Headers that are added to requests to it.'),
-  externalAuthConfigRef: named('MCPExternalAuthConfig').optional().describe('How it is authenticated at.'),
+  externalAuthConfigRef: named('MCPExternalAuthConfig').optional().describe('Outgoing authentication.'),
   caBundleRef: CaBundleRef.optional(),
   remoteAuth: RemoteAuth.optional().describe('vmcp as OAuth client of remoteUrl.'),
   webhooks: Webhooks.optional().describe('Webhooks that are asked before calls.'),
   authzConfig: AuthzConfig.optional(),
-  rateLimiting: RateLimitingConfig.optional().describe('How many requests are let through.'),
+  rateLimiting: RateLimitingConfig.optional().describe('Rate limits.'),
 };
 
 const byItself = {
@@ -89,7 +91,7 @@ const byItself = {
     .enum(['streamable-http', 'sse'])
     .optional()
     .describe(
-      'What its own endpoint speaks; default streamable-http. With sse clients of the older HTTP+SSE transport too, at /sse.',
+      'Transport of its own endpoint; default streamable-http. The value sse adds the older HTTP+SSE transport at /sse.',
     ),
   endpointPrefix: z
     .string()
@@ -103,7 +105,7 @@ const byItself = {
     .enum(['None', 'ClientIP'])
     .optional()
     .describe('Session affinity of the Service; of use only with backends of transport sse.'),
-  sessionStorage: SessionStorage.optional().describe('Where the sessions of its own endpoint are kept.'),
+  sessionStorage: SessionStorage.optional().describe('Storage of the sessions of its own endpoint.'),
   audit: AuditConfig.optional().describe('Audit events of its own endpoint.'),
   telemetry: Telemetry.optional().describe('Traces and metrics of its own endpoint.'),
   debug: z.boolean().optional().describe('Its own endpoint logs what it does in detail.'),
@@ -186,14 +188,14 @@ export const MCPServerSpec = withRules(
 
 export const MCPServerStatus = z.object({
   phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
-  url: z.string().max(2048).optional().describe('Where it is reached.'),
-  transport: z.string().max(32).optional().describe('What it speaks.'),
+  url: z.string().max(2048).optional().describe('URL.'),
+  transport: z.string().max(32).optional().describe('Transport.'),
   toolCount: z
     .int()
     .min(0)
     .optional()
     .describe(
-      'How many tools its own endpoint offers. Those of a member of a group stand under status.backends of its VirtualMCPServer.',
+      'Number of tools at its own endpoint. For a member of a group, see status.backends of the VirtualMCPServer.',
     ),
   backends: z
     .array(BackendStatus)

@@ -17,8 +17,8 @@ export function resource<K extends string, Spec extends z.ZodType, Status extend
       .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?\/v1alpha1$/, `not an API version of this kind; ${REMEDY}`),
     kind: z.literal(kind),
     metadata: ObjectMeta,
-    spec: spec.describe('What is wanted.'),
-    status: status.optional().describe('What is the case; written by the operator only.'),
+    spec: spec.describe('Desired state.'),
+    status: status.optional().describe('Observed state. Only the operator writes it.'),
   });
   return withRules(whole, nameRule);
 }

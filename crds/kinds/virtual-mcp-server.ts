@@ -21,12 +21,12 @@ import { resource } from './resource.ts';
 const atTwoPaths = {
   audit: AuditConfig.optional().describe('Audit events.'),
   telemetry: Telemetry.optional().describe('Traces and metrics.'),
-  sessionStorage: SessionStorage.optional().describe('Where sessions are kept.'),
+  sessionStorage: SessionStorage.optional().describe('Storage of sessions.'),
 };
 
 const Config = z.strictObject({
   groupRef: nameOf('MCPGroup').describe('Name of the MCPGroup whose backends are aggregated.'),
-  aggregation: AggregationConfig.optional().describe('How the lists of all backends become one.'),
+  aggregation: AggregationConfig.optional().describe('Rules that merge the lists of all backends.'),
   operational: OperationalConfig.optional().describe('Deadlines, health and load of the backends.'),
   ...atTwoPaths,
 });
@@ -41,7 +41,7 @@ const pods = {
       ),
     })
     .optional()
-    .describe('Where the endpoint listens on one machine; without effect in a cluster.'),
+    .describe('Address and port of the endpoint on one machine; without effect in a cluster.'),
   serviceType: z
     .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
     .default('ClusterIP')
@@ -59,20 +59,20 @@ const pods = {
   networkPolicy: z
     .strictObject({ enabled: z.boolean().default(true).describe('Make NetworkPolicies.') })
     .optional()
-    .describe('Who may reach the private port and the backends.'),
+    .describe('Network policies for the private port and the backends.'),
   podDisruptionBudget: PodDisruptionBudget.optional().describe(
     'Pods that may be missing while nodes are drained; default maxUnavailable 1, from two replicas.',
   ),
 };
 
 const Fields = z.strictObject({
-  config: Config.describe('What is aggregated, and how.'),
+  config: Config.describe('Group to aggregate, and settings of the aggregation.'),
   incomingAuth: IncomingAuth.describe('Boundary 1: from the client to the endpoint.'),
   outgoingAuth: OutgoingAuth.prefault({}).describe('Boundary 2: from the endpoint to each backend.'),
   authServerConfig: AuthServerConfig.optional().describe('The embedded authorization server.'),
   ...atTwoPaths,
   limits: LimitsConfig.optional().describe('Bounds.'),
-  rateLimiting: RateLimitingConfig.optional().describe('How many requests are let through.'),
+  rateLimiting: RateLimitingConfig.optional().describe('Rate limits.'),
   passthroughHeaders: z
     .array(HeaderName)
     .max(64)
@@ -144,8 +144,8 @@ export const VirtualMCPServerStatus = z.object({
   phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
   url: z.string().max(2048).optional().describe('URL of the endpoint.'),
   backends: z.array(BackendStatus).max(1000).optional().describe('State of each backend.'),
-  backendCount: z.int().min(0).optional().describe('How many backends there are.'),
-  toolCount: z.int().min(0).optional().describe('How many tools are offered.'),
+  backendCount: z.int().min(0).optional().describe('Number of backends.'),
+  toolCount: z.int().min(0).optional().describe('Number of tools.'),
   redirectUris: mapOf(z.string().max(63), z.string().max(2048), 32)
     .optional()
     .describe('Provider name to the redirect URI that has to be registered there.'),

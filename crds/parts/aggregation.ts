@@ -6,7 +6,7 @@ import { type Rule, withRules } from './rule.ts';
 
 export const ToolHints = z.strictObject({
   title: z.string().max(1024).optional().describe('Title for people.'),
-  readOnlyHint: z.boolean().optional().describe('Changes nothing.'),
+  readOnlyHint: z.boolean().optional().describe('The tool does not modify its environment.'),
   destructiveHint: z.boolean().optional().describe('May destroy something.'),
   idempotentHint: z.boolean().optional().describe('A second call has no further effect.'),
   openWorldHint: z.boolean().optional().describe('Talks to an open world.'),

@@ -53,7 +53,7 @@ const keys = {
         .describe('Lifetime of authorization codes.'),
     })
     .prefault({})
-    .describe('How long what is issued lives.'),
+    .describe('Lifetimes of tokens and codes.'),
 };
 
 const clients = {
@@ -82,12 +82,12 @@ const clients = {
     'clientId',
   )
     .optional()
-    .describe('Who may ask /oauth/introspect. None: the endpoint does not exist.'),
+    .describe('Clients that may call /oauth/introspect. Without any, the endpoint does not exist.'),
 };
 
 const bounds = {
   storage: AuthServerStorage.prefault({}).describe(
-    'Where logins and upstream tokens are kept. Absent: in memory; on one machine in a file, so that a restart loses nothing.',
+    'Storage of logins and upstream tokens. Default: memory; on one machine a file, which outlives a restart.',
   ),
   revalidateAfter: durationBetween('1m', '24h')
     .default(DEFAULTS.revalidateAfter)

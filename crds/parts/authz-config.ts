@@ -5,11 +5,7 @@ import { configMapKeyRef } from './references.ts';
 
 /** Inline policies, or the content of the ConfigMap key with the policies. */
 export const InlineAuthz = z.strictObject({
-  policies: z
-    .array(text(16_384))
-    .max(200)
-    .default([])
-    .describe('Cedar policies. An empty list lets nobody do anything.'),
+  policies: z.array(text(16_384)).max(200).default([]).describe('Cedar policies. An empty list denies every request.'),
   entitiesJson: z.string().max(262_144).default('[]').describe('Cedar entities, a JSON array.'),
 });
 export type InlineAuthz = z.infer<typeof InlineAuthz>;
@@ -26,11 +22,8 @@ export const InlineOfCedarDocument = z
 /** Permissions of authenticated callers. Absent: all of them may do everything. */
 export const AuthzConfig = oneBlockPerType(
   z.strictObject({
-    type: z.enum(['inline', 'configMap']).describe('Where the policies stand.'),
-    mode: z
-      .enum(['enforce', 'audit'])
-      .default('enforce')
-      .describe('`audit` records what would have been denied and denies nothing.'),
+    type: z.enum(['inline', 'configMap']).describe('Source of the policies.'),
+    mode: z.enum(['enforce', 'audit']).default('enforce').describe('`audit` records denials without enforcing them.'),
     inline: InlineAuthz.optional().describe('The policies, written here.'),
     configMap: configMapKeyRef('authz.json')
       .optional()
@@ -39,7 +32,5 @@ export const AuthzConfig = oneBlockPerType(
       ),
   }),
   { inline: { block: 'inline' }, configMap: { block: 'configMap' } },
-).describe(
-  'Cedar policies. Absent: every authenticated caller may do everything; an empty list: nobody may do anything.',
-);
+).describe('Cedar policies. Absent: every authenticated caller may do everything; an empty list denies every request.');
 export type AuthzConfig = z.infer<typeof AuthzConfig>;

@@ -47,7 +47,7 @@ export const AwsSts = z.strictObject({
     )
     .max(100)
     .optional()
-    .describe('Which caller gets which role.'),
+    .describe('Maps callers to roles.'),
   fallbackRoleArn: Arn.optional().describe('Role when none matches; absent: the call is refused.'),
   sessionDuration: z.int().min(900).max(43_200).optional().describe('Seconds that the credentials last; default 3600.'),
   sessionNameClaim: text(256).optional().describe('Claim that names the session; default sub.'),

@@ -95,7 +95,7 @@ export const ResourceUrl = IdentifierUrl.describe(
 
 export const OidcConfig = oneBlockPerType(
   z.strictObject({
-    type: z.enum(['inline', 'kubernetes', 'configMap']).describe('Where the issuer is described.'),
+    type: z.enum(['inline', 'kubernetes', 'configMap']).describe('Source of the issuer settings.'),
     resourceUrl: ResourceUrl.optional(),
     inline: InlineOidc.optional().describe('An issuer, written here.'),
     kubernetes: KubernetesOidc.optional().describe('Service account tokens of the cluster.'),

@@ -60,7 +60,7 @@ export const OperationalConfig = z.strictObject({
     })
     .prefault({})
     .describe('Deadlines of calls.'),
-  failureHandling: FailureHandling.prefault({}).describe('What counts as failure and what follows.'),
+  failureHandling: FailureHandling.prefault({}).describe('Failure detection and its consequences.'),
   concurrency: Concurrency.prefault({}).describe('Load of each backend.'),
 });
 export type OperationalConfig = z.infer<typeof OperationalConfig>;
@@ -89,7 +89,7 @@ export const LimitsConfig = z.strictObject({
   jwksCooldown: Deadline.default(DEFAULTS.jwksCooldown).describe('Least time between two fetches for unknown keys.'),
   introspectionCache: durationBetween('0s', '30s')
     .default(DEFAULTS.introspectionCache)
-    .describe('How long the answer of an introspection is remembered.'),
+    .describe('Lifetime of a cached introspection response.'),
   maxNameLength: z
     .int()
     .min(16)

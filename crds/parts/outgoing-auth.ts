@@ -13,7 +13,9 @@ const OutgoingBackend = oneBlockPerType(
       .describe(
         '`external_auth_config_ref` (also spelled externalAuthConfigRef): the named MCPExternalAuthConfig; `discovered`: what the MCPServer itself refers to.',
       ),
-    externalAuthConfigRef: named('MCPExternalAuthConfig').optional().describe('How to authenticate at this backend.'),
+    externalAuthConfigRef: named('MCPExternalAuthConfig')
+      .optional()
+      .describe('Outgoing authentication for this backend.'),
   }),
   { external_auth_config_ref: ref, externalAuthConfigRef: ref, discovered: 'none' },
 );

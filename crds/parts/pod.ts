@@ -35,8 +35,8 @@ const CountOrPercent = z
   });
 
 export const Resources = z.strictObject({
-  requests: mapOf(text(253), Quantity, 32).optional().describe('What is reserved.'),
-  limits: mapOf(text(253), Quantity, 32).optional().describe('What may not be exceeded.'),
+  requests: mapOf(text(253), Quantity, 32).optional().describe('Requested resources.'),
+  limits: mapOf(text(253), Quantity, 32).optional().describe('Resource limits.'),
   claims: z
     .array(
       z.strictObject({

@@ -72,7 +72,7 @@ export const Redis = withRules(
     requireReplicaAck: z
       .boolean()
       .default(false)
-      .describe('Issue nothing before a replica acknowledged it (WAIT); 503 otherwise.'),
+      .describe('Issue tokens only after a replica acknowledged the write (WAIT); 503 otherwise.'),
   }),
   exactlyOne('sentinelConfig', 'addr'),
   notBoth(['sentinelConfig'], ['db'], 'write db inside sentinelConfig'),

@@ -21,7 +21,7 @@ export const UserInfo = z.strictObject({
       emailFields: FieldNames.optional().describe('Fields tried for the email address, in order.'),
     })
     .optional()
-    .describe('Where the attributes of the user stand in the answer.'),
+    .describe('Paths of user attributes in the response.'),
 });
 export type UserInfo = z.infer<typeof UserInfo>;
 
@@ -35,10 +35,10 @@ const client = {
 };
 
 export const OAuth2 = z.strictObject({
-  authorizationEndpoint: HttpUrl.describe('Where users are sent to sign in.'),
-  tokenEndpoint: HttpUrl.describe('Where codes are redeemed.'),
+  authorizationEndpoint: HttpUrl.describe('Authorization endpoint.'),
+  tokenEndpoint: HttpUrl.describe('Token endpoint.'),
   ...client,
-  userInfo: UserInfo.optional().describe('How the user is asked about.'),
+  userInfo: UserInfo.optional().describe('Request for user attributes.'),
   tokenResponseMapping: z
     .strictObject({
       accessTokenPath: TokenPath.optional().describe('Path of the access token.'),
@@ -55,7 +55,7 @@ export const OAuth2 = z.strictObject({
       emailPath: TokenPath.optional().describe('Path of the email address.'),
     })
     .optional()
-    .describe('Where the user stands in the token response itself.'),
+    .describe('Paths of user attributes in the token response.'),
 });
 
 export const Oidc = z.strictObject({
@@ -69,7 +69,7 @@ export const Oidc = z.strictObject({
 export const UpstreamProvider = oneBlockPerType(
   z.strictObject({
     name: DnsLabel.describe('Name by which outgoing strategies refer to it.'),
-    type: z.enum(['oauth2', 'oidc']).describe('What the provider speaks.'),
+    type: z.enum(['oauth2', 'oidc']).describe('Protocol of the provider.'),
     oauth2Config: OAuth2.optional().describe('An OAuth 2.0 provider without discovery.'),
     oidcConfig: Oidc.optional().describe('An OpenID Connect provider.'),
     required: z.boolean().default(true).describe('false: the user may skip it and link it later.'),

@@ -50,7 +50,7 @@ export const Volumes = listByKey(
   z.strictObject({
     name: DnsLabel.describe('Name of the volume.'),
     hostPath: AbsolutePath.describe('Folder of the machine.'),
-    mountPath: AbsolutePath.describe('Where the workload sees it.'),
+    mountPath: AbsolutePath.describe('Path inside the container.'),
     readOnly: z.boolean().default(false).describe('The workload may not write.'),
   }),
   64,
@@ -92,7 +92,7 @@ export const HeaderForward = z.strictObject({
 });
 
 const Profile = z.strictObject({
-  type: z.enum(['builtin', 'configmap']).describe('Where the profile stands.'),
+  type: z.enum(['builtin', 'configmap']).describe('Source of the profile.'),
   name: ObjectName.describe('`none` or `network` with builtin; else name of the ConfigMap.'),
   key: text(253).optional().describe('Key of the ConfigMap.'),
 });
@@ -158,7 +158,7 @@ export const RemoteAuth = withRules(
 
 const Webhook = z.strictObject({
   name: DnsLabel.describe('Name in logs and audit events.'),
-  url: HttpUrl.describe('Where it is asked.'),
+  url: HttpUrl.describe('URL of the webhook.'),
   timeout: durationBetween('1s', '30s')
     .default(DEFAULTS.webhookTimeout)
     .describe('Longest time to wait for its answer.'),

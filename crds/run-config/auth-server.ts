@@ -48,7 +48,7 @@ const client = described(Oidc, {
 /** One upstream identity provider. A login visits them in list order. */
 export const Upstream = z.discriminatedUnion('type', [
   z.strictObject({
-    type: z.literal('oidc').describe('What the provider speaks.'),
+    type: z.literal('oidc').describe('Protocol of the provider.'),
     ...upstream,
     oidc_config: objectLike(Oidc, {
       ...client,

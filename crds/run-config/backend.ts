@@ -37,7 +37,7 @@ const common = {
   authz: Authz.optional().describe('Policies of this MCPServer; they hold beside those of the server.'),
   webhooks: meaning(Webhooks.shape.validating, z.array(ValidatingWebhook).max(16).default([])),
   rate_limiting: RateLimiting.optional().describe(
-    'How many requests this MCPServer lets through. Tools are named as it shows them by itself.',
+    'Rate limits of this MCPServer. Tools have their own names, without prefix.',
   ),
   tools_filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these tools, by the original name.'),
   tools_override: meaning(
@@ -69,7 +69,7 @@ const http = {
 };
 
 const StreamableHttpBackend = z.strictObject({
-  transport: z.literal('streamable-http').describe('What it speaks.'),
+  transport: z.literal('streamable-http').describe('Transport.'),
   ...http,
 });
 const SseBackend = z.strictObject({ transport: z.literal('sse'), ...http });

@@ -7,7 +7,7 @@ import { InlineOidc } from '../parts/oidc-config.ts';
 import { CaBundleRef } from '../parts/references.ts';
 
 const Url = z.url().max(2048);
-const TYPE = 'How callers are authenticated; `anonymous` asks for no credentials: development only.';
+const TYPE = 'Method that authenticates callers; `anonymous` requires no credentials: for development only.';
 
 /** Boundary 1 without credentials, for development only. */
 const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe(TYPE) });
@@ -18,7 +18,11 @@ export const OidcIncoming = objectLike(InlineOidc, {
   issuer: Url,
   audience: text(2048).optional().describe('Absent: `resource_url`; neither: not checked, with a warning.'),
   client_id: z.string().max(512).optional(),
-  client_secret_file: z.string().max(4096).optional().describe('With it opaque tokens are introspected (RFC 7662).'),
+  client_secret_file: z
+    .string()
+    .max(4096)
+    .optional()
+    .describe('File of the secret for the introspection of opaque tokens (RFC 7662).'),
   introspection_url: Url.optional(),
   scopes: z.array(text(256)).max(64).default([]),
   embedded: z.boolean().default(false).describe('The issuer is the authorization server in this process.'),

@@ -8,7 +8,8 @@ import { Storage } from './storage.ts';
 
 const Url = z.url().max(2048);
 const File = text(4096);
-const Type = <T extends string>(type: T) => z.literal(type).describe('How requests are authenticated.');
+const Type = <T extends string>(type: T) =>
+  z.literal(type).describe('Method that authenticates requests to the backend.');
 
 const Unauthenticated = z.strictObject({ type: Type('unauthenticated') });
 const HeaderInjection = z.strictObject({
@@ -93,7 +94,7 @@ export const RemoteAuth = objectLike(RemoteAuthConfig, {
     .describe(
       'Subjects of users who begin and end the login at /connections; empty: who runs this, at the private port.',
     ),
-  storage: Storage.describe('Where the tokens are kept, sealed.'),
+  storage: Storage.describe('Storage of the sealed tokens.'),
   sealing_secret_files: z.array(File).min(1).max(16).describe('Files with secrets: the first seals, all open.'),
   owner: z
     .strictObject({
@@ -101,7 +102,7 @@ export const RemoteAuth = objectLike(RemoteAuthConfig, {
       name: z.string().max(63).describe('Name.'),
       uid: z.string().max(64).describe('Identity that a new resource of the same name does not have.'),
     })
-    .describe('Which MCPServer the tokens belong to: they open for no other.'),
+    .describe('MCPServer that owns the tokens. They open for no other.'),
 });
 export type RemoteAuth = z.infer<typeof RemoteAuth>;
 

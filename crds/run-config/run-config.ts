@@ -23,7 +23,7 @@ export const RunConfig = z.strictObject({
       name: z.string().max(63).describe('Name.'),
       uid: z.string().max(64).describe('Identity that a new resource of the same name does not have.'),
     })
-    .describe('Which VirtualMCPServer this is. Keys of stored data are derived from it.'),
+    .describe('Identity of the VirtualMCPServer. Keys of stored data are derived from it.'),
   listen: z
     .strictObject({
       host: z.string().max(253).default('127.0.0.1').describe('Address of the public port.'),
@@ -44,12 +44,8 @@ export const RunConfig = z.strictObject({
         .describe('TLS of the public port.'),
     })
     .prefault({})
-    .describe('Where it listens.'),
-  resource_url: z
-    .url()
-    .max(2048)
-    .optional()
-    .describe('What the user types: the externally reachable URL of the endpoint.'),
+    .describe('Address of the listener.'),
+  resource_url: z.url().max(2048).optional().describe('Externally reachable URL of the endpoint, as users type it.'),
   endpoint_prefix: z
     .string()
     .max(1024)
@@ -73,7 +69,7 @@ export const RunConfig = z.strictObject({
   trusted_proxies: z.array(AddressRange).max(100).default([]).describe('CIDRs whose forwarding headers count.'),
   incoming: Incoming.describe('Boundary 1: from the client to the endpoint.'),
   authz: Authz.optional().describe('Policies. Absent: every authenticated caller may do everything.'),
-  aggregation: Aggregation.prefault({}).describe('How the lists of all backends become one.'),
+  aggregation: Aggregation.prefault({}).describe('Rules that merge the lists of all backends.'),
   backends: z.array(Backend).max(1000).describe('The MCP servers behind the endpoint.'),
   operational: Operational.prefault({}).describe('Deadlines, health and load of the backends.'),
   limits: Limits.prefault({}).describe('Bounds.'),
@@ -82,8 +78,8 @@ export const RunConfig = z.strictObject({
     .max(64)
     .default([])
     .describe("Request headers that go on to the backends. Never the caller's Authorization."),
-  rate_limiting: RateLimiting.optional().describe('How many requests are let through.'),
-  session_storage: Storage.default({ type: 'memory' }).describe('Where sessions are kept.'),
+  rate_limiting: RateLimiting.optional().describe('Rate limits.'),
+  session_storage: Storage.default({ type: 'memory' }).describe('Storage of sessions.'),
   sealing_secret_files: z
     .array(File)
     .max(16)

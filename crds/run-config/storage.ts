@@ -41,7 +41,7 @@ export const Redis = withRules(
 
 /** Storage of sessions and logins. `sqlite` is one file, for one machine. */
 export const Storage = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('memory').describe('Where it is kept.') }),
+  z.strictObject({ type: z.literal('memory').describe('Type of storage.') }),
   z.strictObject({ type: z.literal('sqlite'), file: File.describe('The database file, with type sqlite.') }),
   z.strictObject({ type: z.literal('redis'), redis: Redis.describe('A Redis, with type redis.') }),
 ]);

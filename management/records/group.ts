@@ -3,7 +3,7 @@ import { text } from '#crds/parts/primitives';
 import { ResourceName } from '#crds/parts/object-meta';
 import { NEXT_CURSOR } from '../paging.ts';
 
-const Description = z.string().max(4096).describe('What the group is for.');
+const Description = z.string().max(4096).describe('Purpose of the group.');
 
 export const WorkloadGroup = z
   .strictObject({

@@ -38,7 +38,7 @@ export const EntryMetadata = z
         namespace: Text.optional().describe('Its namespace.'),
         uid: Text.optional().describe('Its uid.'),
         image: Text.optional().describe('Image that it runs.'),
-        transport: Text.optional().describe('What it speaks.'),
+        transport: Text.optional().describe('Transport.'),
       })
       .optional()
       .describe('The object of the cluster that the entry stands for.'),
@@ -85,7 +85,7 @@ const entry = {
   overview: LongText.optional().describe('What it does, on a page.'),
   status: status.optional().describe('Deprecated servers should not be used any more.'),
   tier: z.enum(['Official', 'Community']).optional().describe('Whether who runs the service also made the server.'),
-  transport: z.enum(['stdio', 'sse', 'streamable-http']).optional().describe('What it speaks.'),
+  transport: z.enum(['stdio', 'sse', 'streamable-http']).optional().describe('Transport.'),
   tools: Texts.optional().describe('Names of its tools.'),
   tags: Texts.optional().describe('Words to find it by.'),
   env_vars: z.array(EnvVar).max(256).optional().describe('Environment variables that it takes.'),

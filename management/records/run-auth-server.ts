@@ -41,7 +41,7 @@ const Storage = z.strictObject({
 });
 
 const UserInfo = z.strictObject({
-  endpoint_url: text('Where it is asked.'),
+  endpoint_url: text('URL of the webhook.'),
   http_method: text('How.'),
   additional_headers: z.record(z.string(), z.string()).optional().describe('More headers of the request.'),
   field_mapping: z
@@ -51,7 +51,7 @@ const UserInfo = z.strictObject({
       email_fields: texts('Fields tried for the email address.'),
     })
     .optional()
-    .describe('Where the attributes of the user stand in the answer.'),
+    .describe('Paths of user attributes in the response.'),
 });
 
 const client = {
@@ -64,7 +64,7 @@ const client = {
 
 const Upstream = z.strictObject({
   name: z.string().describe('Its name.'),
-  type: z.enum(['oidc', 'oauth2']).describe('What it speaks.'),
+  type: z.enum(['oidc', 'oauth2']).describe('Transport.'),
   oidc_config: z
     .strictObject({ ...client, issuer_url: text('Issuer.'), userinfo_override: UserInfo.optional() })
     .optional()
@@ -112,7 +112,7 @@ export const RunAuthServer = z
         auth_code_lifespan: text('A duration.'),
       })
       .optional()
-      .describe('How long what is issued lives.'),
+      .describe('Lifetimes of tokens and codes.'),
     upstreams: z.array(Upstream).optional().describe('Where users log in.'),
     storage: Storage.optional().describe('Where logins are kept.'),
   })

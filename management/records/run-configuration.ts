@@ -18,7 +18,7 @@ const scalars = {
   group: text('Its group.'),
   image: text('Container image.'),
   remote_url: text('URL of a remote server.'),
-  transport: z.enum(['stdio', 'sse', 'streamable-http']).optional().describe('What it speaks.'),
+  transport: z.enum(['stdio', 'sse', 'streamable-http']).optional().describe('Transport.'),
   proxy_mode: z.enum(['sse', 'streamable-http']).optional().describe('What its own endpoint speaks.'),
   host: text('Address that its own endpoint listens on.'),
   port: number('Port of its own endpoint.'),
@@ -99,7 +99,7 @@ const incoming = {
     .array(
       z.strictObject({
         name: z.string().describe('Name.'),
-        url: z.string().describe('Where it is asked.'),
+        url: z.string().describe('URL of the webhook.'),
         timeout: number('Seconds to wait for its answer.'),
         failure_policy: z.enum(['fail', 'ignore']).optional().describe('What its failure means.'),
         hmac_secret_ref: text('Reference: <secret>/<key>.'),
@@ -132,7 +132,7 @@ const outgoing = {
       region: text('AWS region.'),
       service: text('Service name of the signature.'),
       role_claim: text('Claim whose values stand for roles.'),
-      role_mappings: z.array(RoleMapping).optional().describe('Which caller gets which role.'),
+      role_mappings: z.array(RoleMapping).optional().describe('Maps callers to roles.'),
       fallback_role_arn: text('Role when none matches.'),
       session_duration: number('Seconds that the credentials last.'),
       session_name_claim: text('Claim that names the session.'),
@@ -199,7 +199,7 @@ const others = {
           key_prefix: text('Prefix of all keys.'),
         })
         .optional()
-        .describe('Where sessions are kept.'),
+        .describe('Storage of sessions.'),
     })
     .optional()
     .describe('How many there are, and what they share.'),
