@@ -22,7 +22,15 @@ export interface ActiveConfig {
 
 export interface MakingDeps extends Pick<
   BuildDeps,
-  'exchanged' | 'deadlines' | 'bufferedBytes' | 'parkedCalls' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
+  | 'exchanged'
+  | 'deadlines'
+  | 'bufferedBytes'
+  | 'parkedCalls'
+  | 'listenStreams'
+  | 'now'
+  | 'listChanged'
+  | 'changed'
+  | 'credentialChanged'
 > {
   readonly options: GatewayOptions;
 }

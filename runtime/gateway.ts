@@ -16,6 +16,7 @@ import { buildActiveConfig, closeActiveConfig, type ActiveConfig } from '#runtim
 import { loadServerPolicies, renewAuthenticator, type MakingDeps } from '#runtime/build-active-config';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
+import { ListenStreams } from '#runtime/mcp/bridge/to-modern/listen-streams';
 import { ParkedCalls } from '#runtime/mcp/bridge/to-legacy/parked-calls';
 import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
 import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
@@ -36,6 +37,7 @@ export class Gateway {
   readonly #deadlines = new Deadlines(monotonic);
   readonly #bufferedBytes: BufferedBytes;
   readonly parkedCalls = new ParkedCalls(() => this.#sharing);
+  readonly #listenStreams = new ListenStreams(() => this.#sharing);
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -233,6 +235,7 @@ export class Gateway {
       deadlines: this.#deadlines,
       bufferedBytes: this.#bufferedBytes,
       parkedCalls: this.parkedCalls,
+      listenStreams: this.#listenStreams,
       listChanged: (backend, method) => this.#notifier.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {
@@ -287,13 +290,11 @@ export class Gateway {
     if (event.type === 'lists') this.#notifier.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);
     if ('retry' in event) this.parkedCalls.take(event);
+    if ('watch' in event) this.#listenStreams.take(event);
   }
 }
 
-/** Remains open for as long as its client wants. */
-const LISTEN = 'subscriptions/listen';
+const LISTEN = 'subscriptions/listen'; // Remains open for as long as its client wants.
 
-/** Before the first configuration is applied. */
-const NOTHING = { backends: NO_BACKENDS, rateLimits: NO_LIMITS };
-
+const NOTHING = { backends: NO_BACKENDS, rateLimits: NO_LIMITS }; // Before the first configuration is applied.
 const monotonic = () => performance.now(); // A local function: the global `performance` is an accessor that is evaluated at each use.

@@ -52,6 +52,10 @@ export class SessionSharing {
     return this.#activeConfig?.stateSeal;
   }
 
+  get isShared(): boolean {
+    return this.#deps.table.isShared;
+  }
+
   tell(event: ReplicaEvent): void {
     this.#activeConfig?.sharing.tell(event);
   }

@@ -16,6 +16,7 @@ import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { loadRunConfig } from '#runtime/load-run-config';
 import { createBackend } from '#runtime/mcp/backends/create-backend';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
+import { ListenStreams } from '#runtime/mcp/bridge/to-modern/listen-streams';
 import { ParkedCalls } from '#runtime/mcp/bridge/to-legacy/parked-calls';
 import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { createObserver } from '#runtime/observer';
@@ -104,7 +105,7 @@ async function serveBackends(config: RunConfig, options: GatewayOptions, userTok
   const exchanged = new ExchangedTokens({ now: Date.now });
   const deps = {
     ...{ ...backendDeps(options), config, exchanged, deadlines, bufferedBytes: new BufferedBytes(1_000_000) },
-    parkedCalls: new ParkedCalls(),
+    ...{ parkedCalls: new ParkedCalls(), listenStreams: new ListenStreams() },
     ...{ now: () => performance.now(), listChanged: ignore, userTokens: userTokens as never },
   };
   try {

@@ -95,4 +95,23 @@ describeWithRedis('two replicas in front of a server of 2026-07-28', () => {
     await until('the end of the stream', () => !stream.isOpen());
     await until('no request at the server', () => server.open() === 0);
   });
+
+  it('confirm a subscription once it holds at the replica with the stream', async () => {
+    const client = await open();
+    const stream = await client.stream();
+    const isUpdate = ({ method }: Rpc) => method === 'notifications/resources/updated';
+    await requestAt(there, client, 'resources/subscribe', { uri: 'sdk://one' });
+    server.notify.resourceUpdated('sdk://one');
+    expect((await stream.waitFor(isUpdate)).params?.uri).toBe('sdk://one');
+    server.answerNextListen((id) => Response.json({ jsonrpc: '2.0', id, error: { code: -32602, message: 'No' } }));
+    const { answer } = await requestAt(there, client, 'resources/subscribe', { uri: 'sdk://two' });
+    expect(answer.error).toMatchObject({ code: -32602, data: { uri: 'sdk://two' } });
+    stream.close();
+  });
+
+  it('confirm a subscription without a stream', async () => {
+    const client = await open();
+    const { answer } = await requestAt(there, client, 'resources/subscribe', { uri: 'sdk://one' });
+    expect(answer.result).toEqual({});
+  });
 });

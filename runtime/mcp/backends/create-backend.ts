@@ -32,6 +32,7 @@ import { BridgedBackend } from '../bridge/bridged-backend.ts';
 import type { BridgeDeps } from '../bridge/to-legacy/bridge-deps.ts';
 import { CheckedHeaders } from '../bridge/to-legacy/checked-headers.ts';
 import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
+import type { ListenStreams } from '../bridge/to-modern/listen-streams.ts';
 import { ModernBridge } from '../bridge/to-modern/modern-bridge.ts';
 import type { ParkedCalls } from '../bridge/to-legacy/parked-calls.ts';
 import { createBreaker } from './breaker.ts';
@@ -50,6 +51,7 @@ export interface BackendDeps {
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
   readonly parkedCalls: ParkedCalls;
+  readonly listenStreams: ListenStreams;
   /** Monotonic clock. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
@@ -88,7 +90,7 @@ export async function createBackend(settings: BackendConfig, deps: BackendDeps):
   const { version } = deps;
   const deadline = deps.config.limits.list_deadline;
   const bridges = {
-    legacy: (backend: Backend) => new ModernBridge(backend),
+    legacy: (backend: Backend) => new ModernBridge(backend, deps.listenStreams),
     modern: (backend: Backend) => new LegacyBridge({ backend, ...bridgeDeps(settings, deps) }),
   };
   return new BridgedBackend(await make(settings, deps), bridges, { deadline, version });
@@ -99,9 +101,9 @@ function bridgeDeps(
   { config, listChanged, ...deps }: BackendDeps,
 ): Omit<BridgeDeps, 'backend'> {
   const { version, now, wallClock, parkedCalls } = deps;
-  const { list_deadline: deadline, sessions_per_replica: maxSessions } = config.limits;
+  const { list_deadline: deadline, sessions_per_replica: maxSessions, session_idle: sessionIdle } = config.limits;
   return {
-    ...{ deadline, maxSessions, version, now, wallClock, parkedCalls },
+    ...{ deadline, maxSessions, sessionIdle, version, now, wallClock, parkedCalls },
     checkedHeaders: new CheckedHeaders(),
     listChanged: (method) => listChanged(name, method),
   };

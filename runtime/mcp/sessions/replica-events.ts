@@ -4,6 +4,7 @@ import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import type { Log } from '#runtime/telemetry/log';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { RetryEvent } from '../bridge/to-legacy/retry-event.ts';
+import type { WatchEvent } from '../bridge/to-modern/watch-event.ts';
 import type { CallEvent } from './call-event.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
@@ -23,7 +24,8 @@ export type ReplicaEvent =
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
   /** `principal`: an `Identity.key`. */
   | { readonly type: 'links'; readonly principal: string }
-  | RetryEvent;
+  | RetryEvent
+  | WatchEvent;
 
 export interface ReplicaEventListener {
   readonly onEvent: (event: ReplicaEvent) => void;

@@ -166,7 +166,7 @@ export class SharedSessions {
     if (event.type === 'changed') this.#onChanged(event.key, event.fields);
     else if (event.type === 'ended') for (const key of event.keys) this.#onEnded(key);
     else if (event.type === 'stream') takeStreamEvent(this.#byKey.get(event.key)?.session.stream, event.stream);
-    else if (event.type !== 'lists' && event.type !== 'links' && !('retry' in event))
+    else if (event.type !== 'lists' && event.type !== 'links' && !('retry' in event) && !('watch' in event))
       takeCallEvent(this.#byKey.get(event.key)?.session, event, this.#deps.now());
   }
 

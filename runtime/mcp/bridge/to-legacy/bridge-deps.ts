@@ -8,6 +8,8 @@ export interface BridgeDeps {
   /** Milliseconds for requests that the bridge itself sends. */
   readonly deadline: number;
   readonly maxSessions: number;
+  /** Milliseconds without use after which the client sessions of the gateway end. */
+  readonly sessionIdle: number;
   /** Version of the gateway. */
   readonly version: string;
   /** Monotonic clock. */

@@ -37,10 +37,10 @@ function fakeBackend() {
   return { backend, calls, aborted, messages };
 }
 
-function start() {
+function start({ sessionIdle = 1_800_000 } = {}) {
   const fake = fakeBackend();
   const bridge = new LegacyBridge({
-    ...{ backend: fake.backend, deadline: 1_000, maxSessions: 10, version: '0' },
+    ...{ backend: fake.backend, deadline: 1_000, maxSessions: 10, sessionIdle, version: '0' },
     ...{ now: Date.now, wallClock: Date.now, parkedCalls: new ParkedCalls(), listChanged: jest.fn() },
     checkedHeaders: new CheckedHeaders(),
   });
@@ -244,6 +244,15 @@ describe('a session at the backend', () => {
     sent.sink.json(200, body, 'result', undefined);
     await jest.advanceTimersByTimeAsync(4 * MINUTE);
     expect(at.messages()).not.toContainEqual({ verb: 'DELETE' });
+    await jest.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(at.messages()).toContainEqual({ verb: 'DELETE' });
+  });
+
+  it('ends earlier if the sessions of clients do', async () => {
+    const at = start({ sessionIdle: MINUTE });
+    at.call();
+    const sent = await sentCall(at);
+    sent.sink.json(200, Buffer.from(`{"jsonrpc":"2.0","id":${sent.idText},"result":{}}`), 'result', undefined);
     await jest.advanceTimersByTimeAsync(2 * MINUTE);
     expect(at.messages()).toContainEqual({ verb: 'DELETE' });
   });

@@ -11,7 +11,7 @@ import { clientProfile } from './client-profile.ts';
 /** Sessions of one principal and profile. */
 const MOST_LEASED = 16;
 /** Milliseconds. */
-const IDLE = 300_000;
+const LONGEST_IDLE = 300_000;
 const SWEEP_EVERY = 10_000;
 
 interface PooledSession {
@@ -160,7 +160,7 @@ export class SessionPool {
   }
 
   #endIdle(): void {
-    const before = this.#deps.now() - IDLE;
+    const before = this.#deps.now() - Math.min(LONGEST_IDLE, this.#deps.sessionIdle);
     for (const session of [...this.#all.keys()])
       if (session.uses === 0 && session.lastUsed < before) this.#end(session);
     if (this.#all.size > 0) return;

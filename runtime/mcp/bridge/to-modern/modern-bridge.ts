@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ask, NoAnswer, type Answer } from '#runtime/mcp/backends/ask';
-import type { Backend, BackendCall, CallerSession, RunningCall } from '#runtime/mcp/backends/backend';
+import type { Backend, BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import { modernHeaders } from '#runtime/mcp/backends/probe';
 import { decodeRequest, isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
@@ -11,6 +11,7 @@ import { BridgedCall, type BridgeParts } from './bridged-call.ts';
 import { callerMembers } from './caller-meta.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { ListenStream } from './listen-stream.ts';
+import type { ListenStreams } from './listen-streams.ts';
 import { LegacyMessage } from './modern-body.ts';
 import { Questions, sessionIdOf } from './questions.ts';
 
@@ -33,9 +34,11 @@ const INVALID_PARAMS = -32602;
  */
 export class ModernBridge implements Bridge {
   readonly #parts: BridgeParts;
-  readonly #streams = new Map<CallerSession, ListenStream>();
+  readonly #streams = new Set<ListenStream>();
+  readonly #sessionStreams: ListenStreams;
 
-  constructor(backend: Backend) {
+  constructor(backend: Backend, sessionStreams: ListenStreams) {
+    this.#sessionStreams = sessionStreams;
     this.#parts = {
       ...{ backend, tools: new LegacyTools(), questions: new Questions() },
       learn: (call, tool) => this.#learnTools(call, tool),
@@ -54,7 +57,7 @@ export class ModernBridge implements Bridge {
   }
 
   retire(): void {
-    for (const stream of this.#streams.values()) stream.abort();
+    for (const stream of [...this.#streams]) stream.abort();
   }
 
   close(): void {
@@ -109,24 +112,24 @@ export class ModernBridge implements Bridge {
   }
 
   #listen(call: BackendCall): RunningCall {
-    const { session } = call;
+    const session = sessionIdOf(call) ?? '';
     const stream = new ListenStream(this.#parts.backend, call, (ended) => {
-      if (session && this.#streams.get(session) === ended) this.#streams.delete(session);
+      this.#streams.delete(ended);
+      this.#sessionStreams.remove(session, ended);
     });
-    if (session) this.#streams.set(session, stream);
+    this.#streams.add(stream);
+    this.#sessionStreams.add(session, stream);
     return stream;
   }
 
   /** The session notes its subscriptions before it asks the backend. */
   #subscribe(call: BackendCall): RunningCall {
     const { backend } = this.#parts;
-    const { session, body } = call;
+    const { body } = call;
     if (backend.health.capabilities?.subscribe !== true)
       return later(() => answer(call, `"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`));
-    const stream = session && this.#streams.get(session);
     const uri = body && new LegacyMessage(call, body).target;
-    // Without a stream no event could reach the client. The next stream begins with these subscriptions.
-    if (!stream || uri === undefined) return later(() => answer(call, '"result":{}'));
+    if (uri === undefined) return later(() => answer(call, '"result":{}'));
     let isOver = false;
     const abort = () => {
       isOver = true;
@@ -136,10 +139,11 @@ export class ModernBridge implements Bridge {
       abort();
       call.sink.fail(callFailure(backend.name, 'timeout', true));
     }, call.deadline || ACKNOWLEDGED_WITHIN).unref();
-    void stream.renew(uri).then((acknowledged) => {
+    void this.#sessionStreams.renew(sessionIdOf(call) ?? '', uri).then((isWatched) => {
       if (isOver) return;
       abort();
-      const isDone = call.method === 'resources/unsubscribe' || acknowledged?.has(uri) === true;
+      // Without a stream no event could reach the client. The next stream begins with these subscriptions.
+      const isDone = call.method === 'resources/unsubscribe' || isWatched !== false;
       answer(call, isDone ? '"result":{}' : `"error":${JSON.stringify(notWatched(uri))}`);
     });
     return { isHeld: false, abort };
