@@ -146,3 +146,37 @@ describe('a subscription that the server refuses', () => {
     await stream.waitFor(({ method }) => method === 'notifications/prompts/list_changed');
   });
 });
+
+/** Answers the next call with one event that comes with the head of its stream. */
+function answerNextByEvent(result: object, end: boolean): void {
+  server.answerNext((id) => {
+    const data = JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', content: [], ...result } });
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(`data: ${data}\n\n`));
+        if (end) controller.close();
+      },
+    });
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+  });
+}
+
+describe('an answer that comes with the head of its stream', () => {
+  it('reaches the client as one document, without metadata of the other revision', async () => {
+    const client = await SessionClient.open(url);
+    await client.call('modern_echo', { text: 'x' });
+    const own = { 'io.modelcontextprotocol/serverInfo': { name: 'x', version: '1' }, 'a.example/own': 2 };
+    answerNextByEvent({ _meta: own }, true);
+    const { headers, answer } = await client.call('modern_echo', { text: 'x' });
+    expect(headers['content-type']).toBe('application/json');
+    expect(answer.result).toEqual({ content: [], _meta: { 'a.example/own': 2 } });
+  });
+
+  it('ends a stream that the server keeps open', async () => {
+    const client = await SessionClient.open(url);
+    await client.call('modern_echo', { text: 'x' });
+    answerNextByEvent({}, false);
+    expect((await client.call('modern_echo', { text: 'x' })).answer.result).toEqual({ content: [] });
+    await until('no request at the server', () => server.open() === 0);
+  });
+});

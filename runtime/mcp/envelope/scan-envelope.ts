@@ -92,6 +92,14 @@ interface KnownKey {
   readonly path: SpanPath;
   readonly object?: Level;
 }
+interface FoldedKey {
+  readonly key: string;
+  readonly folded: string;
+}
+/** The keys of each request of revision 2026-07-28. The walk knows them, as slicing and folding such long keys is slow. */
+const RESERVED: readonly FoldedKey[] = ['protocolVersion', 'clientInfo', 'clientCapabilities', 'logLevel']
+  .map((name) => RESERVED_PREFIX + name)
+  .map((key) => ({ key, folded: key.toLowerCase() }));
 interface Level {
   readonly depth: number;
   readonly isMeta: boolean;
@@ -173,6 +181,8 @@ const visit: VisitMember<LevelWalk> = (state, keyStart, keyEnd, start) => {
   // Most keys are known and spelt correctly, so this check avoids slicing and folding them.
   const match = findExact(state.level, state.walk.text, keyStart, keyEnd);
   if (match) return visitKnown(state, match, keyStart, start);
+  const reserved = state.level.isMeta ? findReserved(state.walk.text, keyStart, keyEnd) : undefined;
+  if (reserved) return visitUnknown(state, reserved, keyStart, start);
   return visitOther(state, state.walk.text.slice(keyStart, keyEnd), keyStart, start);
 };
 
@@ -180,6 +190,13 @@ function findExact({ exact }: Level, text: string, keyStart: number, keyEnd: num
   const length = keyEnd - keyStart;
   if (length >= exact.length) return undefined;
   for (const candidate of exact[length] ?? []) if (text.startsWith(candidate.key, keyStart)) return candidate;
+  return undefined;
+}
+
+function findReserved(text: string, keyStart: number, keyEnd: number): FoldedKey | undefined {
+  const length = keyEnd - keyStart;
+  for (const reserved of RESERVED)
+    if (reserved.key.length === length && text.startsWith(reserved.key, keyStart)) return reserved;
   return undefined;
 }
 
@@ -200,6 +217,11 @@ function visitOther(state: LevelWalk, rawKey: string, keyStart: number, start: n
   const folded = fold(key, isPlain);
   const match = inside.folded.get(folded);
   if (match) return match.key === key ? visitKnown(state, match, keyStart, start) : refuse(walk, 'case_variant_key');
+  return visitUnknown(state, { key, folded }, keyStart, start);
+}
+
+function visitUnknown(state: LevelWalk, { key, folded }: FoldedKey, keyStart: number, start: number): number {
+  const { walk, level: inside } = state;
   if (isRepeated(state, walk.foldsAllKeys ? folded : key)) return refuse(walk, 'duplicate_key');
   const end = valueEnd(walk.text, start, inside.depth);
   if (end < 0) return end;

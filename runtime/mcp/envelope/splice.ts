@@ -39,11 +39,18 @@ export function spliceText(text: string, edits: readonly Edit[]): string {
 
 /** @throws RangeError if the edits overlap or exceed the text */
 function inOrder(edits: readonly Edit[], length: number): readonly Edit[] {
-  const ordered = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
+  // Most edits come in order, and sorting allocates more than the whole splice.
+  if (areInOrder(edits, length)) return edits;
+  const ordered = [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
+  if (!areInOrder(ordered, length)) throw new RangeError('edits overlap');
+  return ordered;
+}
+
+function areInOrder(edits: readonly Edit[], length: number): boolean {
   let at = 0;
-  for (const { start, end } of ordered) {
-    if (start < at || end < start || end > length) throw new RangeError('edits overlap');
+  for (const { start, end } of edits) {
+    if (start < at || end < start || end > length) return false;
     at = end;
   }
-  return ordered;
+  return true;
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Flow } from '#runtime/mcp/backends/backend';
 import { EVENT_OPENING, eventEnding } from '#runtime/mcp/sse/write-sse';
 
@@ -11,6 +12,8 @@ const STREAM_HEADERS = {
 
 /** Bytes of the gateway's own text, which it cannot pause. */
 const MAX_UNREAD = 1_048_576;
+
+const uncork = (socket: Socket): void => socket.uncork();
 
 /** Sends one large JSON document to a client in parts. */
 export class ClientDocument {
@@ -52,11 +55,15 @@ export class ClientStream {
     this.#res = res;
   }
 
-  /** The client sees an open connection before the first event. */
+  /** The client sees an open connection before the first event, unless that event is there already. */
   open(): void {
     if (this.#res.headersSent) return;
     this.#res.writeHead(200, STREAM_HEADERS);
+    const { socket } = this.#res;
+    // Node itself gathers the writes of one tick, but not those that follow the headers.
+    socket?.cork();
     this.#res.flushHeaders();
+    if (socket) process.nextTick(uncork, socket);
   }
 
   /** Returns false if `source` pauses until the client has caught up. */

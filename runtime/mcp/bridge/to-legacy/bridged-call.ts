@@ -87,8 +87,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
 
   /** Requests that the backend sent before any call come first. */
   ready(session: BridgedSession): boolean {
-    for (const data of this.#upstream.takesInput ? session.takeEarlyRequests() : [])
-      this.#input.add('roots/list', data);
+    if (this.#upstream.takesInput) for (const data of session.takeEarlyRequests()) this.#input.add('roots/list', data);
     this.#isSent = this.#input.size === 0;
     if (!this.#isSent) this.#park();
     return this.#isSent;

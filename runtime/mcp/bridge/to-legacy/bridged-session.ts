@@ -17,6 +17,7 @@ import { SessionStream } from './session-stream.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
 
 const MAX_EARLY = 16;
+const NONE: readonly string[] = [];
 const UPDATED = 'notifications/resources/updated';
 const ONLY_DURING_CALLS = 'The client takes requests during its own requests only';
 
@@ -173,7 +174,8 @@ export class BridgedSession {
   }
 
   /** Returns the requests for roots that came before any call, as JSON texts. */
-  takeEarlyRequests(): string[] {
+  takeEarlyRequests(): readonly string[] {
+    if (this.#early.size === 0) return NONE;
     const requests = [...this.#early.values()];
     this.#early.clear();
     return requests;

@@ -100,6 +100,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#more = more;
     // Some servers keep the stream of an answered request open.
     this.#running?.abort();
+    this.#roundFlow = undefined;
     const { backend, tools } = this.#parts;
     const { method, target, idText: first } = this.#legacy;
     const meta = callerMembers(this.#call.session, backend.health.capabilities?.logging === true);
@@ -155,7 +156,8 @@ export class BridgedCall implements RunningCall, AnswerSink {
 
   open(flow: Flow): void {
     this.#roundFlow = flow;
-    this.#open();
+    // Most answers come with the head of their stream. One document costs less than a stream of one event.
+    if (!this.#isOpen) process.nextTick(() => this.#open());
   }
 
   event({ data, message }: StreamEvent): void {
@@ -167,6 +169,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   close(complete: boolean, isBroken?: boolean): void {
     if (this.#isOver) clearTimeout(this.#timer);
     if (this.#isOver || this.#isAnswered) return;
+    this.#open();
     this.#end();
     this.#call.sink.close(complete, isBroken);
   }
@@ -189,6 +192,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   }
 
   #write(data: string, message: BackendMessage): void {
+    this.#open();
     if (message.method === PROGRESS) this.#progress = Math.max(this.#progress, Number(paramsOf(data).progress));
     this.#call.sink.event({ id: undefined, retry: undefined, data, message });
   }
@@ -270,16 +274,14 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #finish({ text, kind }: LegacyAnswer, message?: BackendMessage): void {
     this.#end();
     const { sink } = this.#call;
-    if (!this.#isOpen) {
-      sink.json(200, Buffer.from(text), kind, undefined);
-      return;
-    }
     // A response is passed on by its kind alone, so its former positions do no harm.
     const decoded = message?.hasReservedMeta === false ? message : decodeBackendMessage(text);
-    sink.event({ id: undefined, retry: undefined, data: text, message: decoded });
-    sink.close(true);
+    if (this.#isOpen) {
+      sink.event({ id: undefined, retry: undefined, data: text, message: decoded });
+      sink.close(true);
+    } else sink.json(200, Buffer.from(decoded?.cleanText(text) ?? text), kind, undefined);
     // An abort closes the connection, which most servers leave for the next call.
-    this.#timer = setTimeout(() => this.#running?.abort(), STREAM_END).unref();
+    if (this.#roundFlow) this.#timer = setTimeout(() => this.#running?.abort(), STREAM_END).unref();
   }
 
   #fail(reason: CallFailure['reason']): void {
