@@ -24,6 +24,7 @@ import { sessionLimits, type SessionLimits } from '#runtime/mcp/sessions/session
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
 import { SessionSharing, type PreparedSharing } from '#runtime/session-sharing';
 import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
+import { Tasks } from '#runtime/mcp/tasks/tasks';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
@@ -44,6 +45,7 @@ export class Gateway {
   readonly #sessions: SessionStore;
   readonly #sharing: SessionSharing;
   readonly #streams = new StreamQuota(() => sessionLimits(this.#active.config));
+  readonly #tasks = new Tasks({ seal: () => this.#sharing.sealing, config: () => this.#active.config });
   readonly #notifier: ListChangedNotifier;
   readonly #running = new InFlight<RequestRecord>();
   readonly #warmup: CatalogueWarmup;
@@ -213,9 +215,7 @@ export class Gateway {
       authorizer,
       rateLimits: rateLimits.limiter,
       backends,
-      catalogues: this.#catalogues,
-      sessions: this.#sessions,
-      streams: this.#streams,
+      ...{ catalogues: this.#catalogues, sessions: this.#sessions, streams: this.#streams, tasks: this.#tasks },
       readSource: observer.readSource,
       bufferedBytes: this.#bufferedBytes,
       listChangedNotifier: this.#notifier,
@@ -295,6 +295,5 @@ export class Gateway {
 }
 
 const LISTEN = 'subscriptions/listen'; // Remains open for as long as its client wants.
-
 const NOTHING = { backends: NO_BACKENDS, rateLimits: NO_LIMITS }; // Before the first configuration is applied.
 const monotonic = () => performance.now(); // A local function: the global `performance` is an accessor that is evaluated at each use.

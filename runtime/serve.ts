@@ -44,11 +44,11 @@ async function servePost(
   checkHeaders(req.headers);
   let body = await readBody(req, services.config.limits.max_request_bytes);
   let message = decodeRequest(body);
-  if (mentionsTasks(message)) {
-    body = withoutTasks(message, body);
+  const era = classifyEra(req.headers, message);
+  if (mentionsTasks(message, era)) {
+    body = withoutTasks(message, body, era);
     message = decodeRequest(body);
   }
-  const era = classifyEra(req.headers, message);
   noteMessage(requestRecord, message, era);
   services.begin(requestRecord, message);
   await eras[era](res, body, message, identity, services, requestRecord);

@@ -10,6 +10,7 @@ import type { ListChangedNotifier } from '#runtime/mcp/list-changed-notifier';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
 import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
+import type { Tasks } from '#runtime/mcp/tasks/tasks';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RateLimits } from '#runtime/rate-limits/rate-limits';
 import type { Log } from '#runtime/telemetry/log';
@@ -28,6 +29,7 @@ export interface Services {
   readonly catalogues: Catalogues;
   readonly sessions: SessionStore;
   readonly streams: StreamQuota;
+  readonly tasks: Tasks;
   readonly readSource: ReadSource;
   readonly bufferedBytes: BufferedBytes;
   readonly listChangedNotifier: ListChangedNotifier;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { createSecretRing, type RotatingSecretRing } from '#runtime/keys/create-secret-ring';
+import type { SecretRing } from '#runtime/keys/secret-ring';
 import { newKeysMayArrive } from '#runtime/keys/key-rotation';
 import { sharedSeal, type StateSeal } from '#runtime/mcp/bridge/to-legacy/request-state';
 import type { OpenSharing, SharingOptions } from '#runtime/mcp/sessions/open-shared-sessions';
@@ -42,9 +43,19 @@ type SessionConfig = Pick<RunConfig, 'server' | 'session_storage' | 'sealing_sec
 export class SessionSharing {
   readonly #deps: SessionSharingDeps;
   #activeConfig: ActiveConfig | undefined;
+  #sealing: RotatingSecretRing | undefined;
 
   constructor(deps: SessionSharingDeps) {
     this.#deps = deps;
+  }
+
+  /** Seals values that clients keep. Without configured secrets, they end with this process. */
+  get sealing(): SecretRing {
+    return (this.#sealing ??= createSecretRing([], this.#ringDeps));
+  }
+
+  get #ringDeps() {
+    return { now: this.#deps.wallClock, random: randomBytes };
   }
 
   /** Seals the states of calls that wait for input. Undefined: sessions are only in memory. */
@@ -69,9 +80,11 @@ export class SessionSharing {
     const next = opened.activeConfig;
     const secrets = this.#readSecrets(config);
     // Checks the secrets now, so that the commit cannot fail.
-    if (isSame) createSecretRing(secrets, { now: this.#deps.wallClock, random: randomBytes });
+    const sealing = createSecretRing(secrets, this.#ringDeps);
     return {
       commit: () => {
+        if (this.#sealing) this.#sealing.update(secrets);
+        else this.#sealing = sealing;
         if (isSame) next?.ring.update(secrets);
         else next?.sharing.sessions.begin(this.#deps.table.all());
         this.#activeConfig = next;
@@ -92,7 +105,9 @@ export class SessionSharing {
 
   filesChanged(config: SessionConfig): void {
     try {
-      this.#activeConfig?.ring.update(this.#readSecrets(config));
+      const secrets = this.#readSecrets(config);
+      this.#sealing?.update(secrets);
+      this.#activeConfig?.ring.update(secrets);
     } catch (error) {
       const reason = error instanceof Error ? error.message : '';
       this.#deps.log.error('changed secrets that seal sessions cannot be used; the former stay', { reason });
@@ -113,15 +128,15 @@ export class SessionSharing {
     if (storage.type === 'memory') return { activeConfig: undefined };
     if (names.length === 0)
       throw new ConfigError('sealing_secret_files: stored sessions are sealed; name a file with a secret');
-    const { files, wallClock: now } = this.#deps;
-    const ring = createSecretRing(this.#readSecrets(config), { now, random: randomBytes });
+    const { files, wallClock } = this.#deps;
+    const ring = createSecretRing(this.#readSecrets(config), this.#ringDeps);
     const stateSeal = sharedSeal(ring, JSON.stringify(server));
     if (storage.type === 'sqlite') return this.#openFile(storage.file, server, { made, ring, stateSeal });
     const { openSharedSessions } = await import('#runtime/mcp/sessions/open-shared-sessions');
     const sharing = await openSharedSessions({
       ...this.#deps,
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
-      newKeysMayArrive: () => newKeysMayArrive(ring, { kind: storage.type }, now()),
+      newKeysMayArrive: () => newKeysMayArrive(ring, { kind: storage.type }, wallClock()),
     });
     return { activeConfig: { made, ring, sharing, stateSeal } };
   }

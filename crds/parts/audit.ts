@@ -5,6 +5,7 @@ import { text } from './primitives.ts';
 export const AUDIT_EVENT_TYPES = [
   'mcp_initialize',
   'mcp_tool_call',
+  'mcp_task',
   'mcp_tools_list',
   'mcp_resource_read',
   'mcp_resources_list',

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,19 +77,30 @@ export async function runSuite(
   };
 }
 
-interface Check {
+/** Runs one scenario of an extension, which no requirement set contains. Returns its checks, except skipped ones. */
+export async function runScenario(url: string, scenario: string): Promise<Check[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-conformance-'));
+  const args = [join(PACKAGE, 'dist', 'index.js'), 'server', '--url', url, '--scenario', scenario];
+  const child = spawn(process.execPath, [...args, '--output-dir', folder], { stdio: 'ignore', timeout: DEADLINE_MS });
+  await once(child, 'exit');
+  const checks = await checksOf(folder, scenario);
+  await rm(folder, { recursive: true, force: true });
+  return checks.filter(({ status }) => status !== 'SKIPPED');
+}
+
+export interface Check {
   id: string;
   status: string;
   errorMessage?: string;
 }
 
-/** Returns the failed checks, from the files that the suite writes. */
 async function failedChecks(folder: string, scenario: string): Promise<Check[]> {
+  return (await checksOf(folder, scenario)).filter(({ status }) => status === 'FAILURE');
+}
+
+/** Reads the checks from the files that the suite writes. */
+async function checksOf(folder: string, scenario: string): Promise<Check[]> {
   const runs = (await readdir(folder)).filter((name) => name.startsWith(`server-${scenario}-20`));
-  const failed: Check[] = [];
-  for (const run of runs) {
-    const checks: unknown = JSON.parse(await readFile(join(folder, run, 'checks.json'), 'utf8'));
-    failed.push(...(checks as Check[]).filter(({ status }) => status === 'FAILURE'));
-  }
-  return failed;
+  const all = await Promise.all(runs.map((run) => readFile(join(folder, run, 'checks.json'), 'utf8')));
+  return all.flatMap((text) => JSON.parse(text) as Check[]);
 }

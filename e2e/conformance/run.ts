@@ -3,6 +3,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { runSuite, type SuiteResult } from './run-suite.ts';
+import { runTasks } from './run-tasks.ts';
 
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 
@@ -115,7 +116,7 @@ async function run(): Promise<boolean> {
   });
   const usual = Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
   const totals = { passed: 0, failed: 0 };
-  for (const name of values.arrangement ?? usual) {
+  for (const name of values.arrangement?.filter((one) => !one.startsWith('tasks')) ?? usual) {
     for (const revision of values.revision ?? REVISIONS) {
       const { passed, failed } = await runOne(name, revision);
       totals.passed += passed;
@@ -123,7 +124,10 @@ async function run(): Promise<boolean> {
     }
   }
   console.log(`\n${totals.passed} passed, ${totals.failed} failed, 0 skipped`);
-  return totals.failed === 0 && totals.passed > 0;
+  const hasTasks = await runTasks(
+    (name) => values.arrangement?.includes(name) ?? name.endsWith('direct') === values.direct,
+  );
+  return totals.failed === 0 && hasTasks;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

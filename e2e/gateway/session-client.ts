@@ -205,7 +205,7 @@ export function modernRequest(method: string, params: Record<string, unknown>): 
     'io.modelcontextprotocol/clientCapabilities': {},
     ...(params._meta as object | undefined),
   };
-  const name = params.name ?? params.uri;
+  const name = params.name ?? params.uri ?? params.taskId;
   return {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
     headers: {

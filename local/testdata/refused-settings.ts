@@ -166,7 +166,7 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     of: 'a misspelt event type',
     text: openServer('audit: { enabled: true, eventTypes: [mcp_tool_cal] }'),
     problems: [
-      '8 spec.audit.eventTypes[0]: not an audit event type; write one of mcp_initialize, mcp_tool_call, mcp_tools_list, mcp_resource_read, mcp_resources_list, mcp_prompt_get, mcp_prompts_list, mcp_completion, mcp_notification, mcp_ping, mcp_session_evicted, http_request, auth_login_started, auth_login_completed, auth_login_failed, auth_client_registered, auth_token_issued, auth_token_refreshed, auth_token_revoked, auth_consent, upstream_token_refreshed, upstream_token_failed, policy_reloaded, config_reloaded, or management_<operation>',
+      '8 spec.audit.eventTypes[0]: not an audit event type; write one of mcp_initialize, mcp_tool_call, mcp_task, mcp_tools_list, mcp_resource_read, mcp_resources_list, mcp_prompt_get, mcp_prompts_list, mcp_completion, mcp_notification, mcp_ping, mcp_session_evicted, http_request, auth_login_started, auth_login_completed, auth_login_failed, auth_client_registered, auth_token_issued, auth_token_refreshed, auth_token_revoked, auth_consent, upstream_token_refreshed, upstream_token_failed, policy_reloaded, config_reloaded, or management_<operation>',
     ],
   },
 ];

@@ -126,9 +126,10 @@ export function renderSealing(
       files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`, ['short']),
     );
   }
-  if (storage?.provider !== 'redis' && databaseOf(manifest, storage, snapshot) === undefined) return undefined;
   const digest = snapshot.generated[runtimeNameOf(manifest)]?.sealing;
   if (digest === undefined) {
+    // In memory, only the ids of tasks are sealed.
+    if (storage?.provider !== 'redis') return undefined;
     throw new Waiting(
       'SealingSecretNotMade',
       `${manifest.kind} "${manifest.metadata.name}" has no sealing secret yet: the operator makes one`,

@@ -6,6 +6,9 @@ import type { Audit, AuditEvent } from './audit.ts';
 const TYPES: ReadonlyMap<string, AuditEventType> = new Map([
   ['initialize', 'mcp_initialize'],
   ['tools/call', 'mcp_tool_call'],
+  ['tasks/get', 'mcp_task'],
+  ['tasks/update', 'mcp_task'],
+  ['tasks/cancel', 'mcp_task'],
   ['tools/list', 'mcp_tools_list'],
   ['resources/read', 'mcp_resource_read'],
   ['resources/list', 'mcp_resources_list'],
@@ -19,6 +22,7 @@ const TYPES: ReadonlyMap<string, AuditEventType> = new Map([
 
 const TARGETS: ReadonlyMap<AuditEventType, string> = new Map([
   ['mcp_tool_call', 'tool'],
+  ['mcp_task', 'tool'],
   ['mcp_resource_read', 'resource'],
   ['mcp_prompt_get', 'prompt'],
 ]);

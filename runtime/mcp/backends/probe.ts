@@ -1,6 +1,7 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { RemoteLoginNeeded } from '#runtime/remote-login/remote-login-needed';
+import { PROBE_CAPABILITIES } from '#runtime/mcp/extensions';
 import { readCapabilities, type ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { BackendSession } from '#runtime/mcp/sessions/session';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION, type Era } from '../era.ts';
@@ -115,7 +116,9 @@ function merge(modern: Finding, older: Finding): Finding {
     eras,
     // A server that refuses a revision may list the revisions that it accepted before.
     revisions: [...new Set([...modern.revisions, ...older.revisions])],
-    capabilities: older.capabilities ?? modern.capabilities,
+    capabilities: older.capabilities
+      ? { ...older.capabilities, extensions: { ...modern.capabilities?.extensions, ...older.capabilities.extensions } }
+      : modern.capabilities,
   };
 }
 
@@ -128,7 +131,7 @@ async function discover(
     ...settings,
     era: 'modern',
     method: 'server/discover',
-    paramsText: `{"_meta":${ownMeta(settings.version)}}`,
+    paramsText: `{"_meta":${ownMeta(settings.version, PROBE_CAPABILITIES)}}`,
     headers: modernHeaders('server/discover'),
     isProbe: settings.isProbe ?? true,
   });
@@ -145,7 +148,7 @@ async function discover(
     eras,
     revisions: versions.includes(MODERN_REVISION) ? [MODERN_REVISION, ...older] : older,
     // A server that refuses this revision lists its revisions, but no capabilities.
-    capabilities: answer.result && readCapabilities(answer.result, last),
+    capabilities: answer.result && readCapabilities(answer.result, 'modern', last),
     message: '',
   };
 }
@@ -204,7 +207,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     reachable: true,
     eras: new Set<Era>(['legacy']),
     revisions: [revisionOf(answer.result)],
-    capabilities: readCapabilities(answer.result, last),
+    capabilities: readCapabilities(answer.result, 'legacy', last),
     message: '',
   };
 }

@@ -5,8 +5,11 @@ import { splice, spliceText, type Edit } from './splice.ts';
 
 type KeepMeta = (key: string) => boolean;
 
-/** `tool_error` is a result with `isError` true, which only has a meaning for tools/call. */
-export type AnswerKind = 'result' | 'tool_error' | 'error';
+/**
+ * `tool_error` is a result with `isError` true, which only has a meaning for tools/call. `task` is a result that names a
+ * task which the backend has created (2026-07-28).
+ */
+export type AnswerKind = 'result' | 'tool_error' | 'task' | 'error';
 
 /** Only the outer levels are decoded, so deeper text may be invalid JSON. */
 export interface BackendMessage {
@@ -74,7 +77,9 @@ function isObjectAt(envelope: Envelope, span: Span | undefined): boolean {
 function answerKindOf({ text, spans }: Envelope): AnswerKind {
   if (!spans.result) return 'error';
   const isError = spans['result.isError'];
-  return isError && text.startsWith('true', isError.start) ? 'tool_error' : 'result';
+  if (isError && text.startsWith('true', isError.start)) return 'tool_error';
+  const type = spans['result.resultType'];
+  return type && text.startsWith('"task"', type.start) ? 'task' : 'result';
 }
 
 type Kind = BackendMessage['kind'];

@@ -13,7 +13,7 @@ export const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
-const CLOSE_BRACE = 0x7d;
+export const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 const LOOK_AHEAD = 8;
 

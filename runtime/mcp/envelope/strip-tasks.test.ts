@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { Era } from '../era.ts';
 import { decodeRequest } from './decode-request.ts';
 import { mentionsTasks, withoutTasks } from './strip-tasks.ts';
 
@@ -9,12 +10,12 @@ const EXTENSION = 'io.modelcontextprotocol/tasks';
 const DECLARED = 'io.modelcontextprotocol/clientCapabilities';
 
 /** Returns the decoded rest of a request with these params. */
-function strip(params: unknown, spaces = 0): unknown {
+function strip(params: unknown, spaces = 0, era: Era = 'legacy'): unknown {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, undefined, spaces));
   const message = decodeRequest(body);
-  const stripped = mentionsTasks(message) ? withoutTasks(message, body) : body;
+  const stripped = mentionsTasks(message, era) ? withoutTasks(message, body, era) : body;
   const { params: left } = JSON.parse(stripped.toString('utf8')) as { params: unknown };
-  expect(mentionsTasks(decodeRequest(stripped))).toBe(false);
+  expect(mentionsTasks(decodeRequest(stripped), era)).toBe(false);
   return left;
 }
 
@@ -48,16 +49,23 @@ describe('withoutTasks', () => {
     expect(strip({ _meta, task: {}, name: 'x' })).toEqual({ _meta: { ..._meta, [DECLARED]: left }, name: 'x' });
   });
 
+  it('keeps the extension of a client of 2026-07-28, and removes the older form', () => {
+    const declared = { tasks: {}, extensions: { [EXTENSION]: {} } };
+    const params = { _meta: { [DECLARED]: declared }, task: {}, name: 'x' };
+    const left = { _meta: { [DECLARED]: { extensions: { [EXTENSION]: {} } } }, name: 'x' };
+    expect(strip(params, 0, 'modern')).toEqual(left);
+  });
+
   it('keeps a message without tasks', () => {
     const body = Buffer.from(
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"task":1,"tasks":2}}}',
     );
-    expect(mentionsTasks(decodeRequest(body))).toBe(false);
+    expect(mentionsTasks(decodeRequest(body), 'legacy')).toBe(false);
   });
 
   it('decodes keys with escapes', () => {
     const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","t\\u0061sk":{}}}');
-    const stripped = withoutTasks(decodeRequest(body), body).toString('utf8');
+    const stripped = withoutTasks(decodeRequest(body), body, 'legacy').toString('utf8');
     expect(JSON.parse(stripped)).toMatchObject({ params: { name: 'x' } });
     expect(stripped).not.toContain('sk');
   });

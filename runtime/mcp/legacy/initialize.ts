@@ -43,7 +43,10 @@ export async function initialize(
   const result = {
     protocolVersion: profile.revision,
     // All capabilities are assumed of a silent backend, since the client cannot be told later.
-    capabilities: mergeCapabilities(known.map(({ health }) => health.capabilities ?? ASSUMED)),
+    capabilities: mergeCapabilities(
+      known.map(({ health }) => health.capabilities ?? ASSUMED),
+      'legacy',
+    ),
     serverInfo: { name: services.config.server.name, version: services.version },
     instructions: mergeInstructions(known.map(instructionsOf)),
   };

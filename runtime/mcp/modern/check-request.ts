@@ -2,22 +2,23 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 import { META_VERSION } from '../classify-era.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
+import { CLIENT_CAPABILITIES as META_CAPABILITIES, TASK_METHODS } from '../extensions.ts';
 import { ALL_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { decodeHeaderValue } from './header-value.ts';
 
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
-const META_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const META_INFO = 'io.modelcontextprotocol/clientInfo';
 
 const MAX_META_BYTES = 65_536;
 
 /** A header must repeat the target of these requests. */
-const NAMED: ReadonlyMap<string, 'name' | 'uri'> = new Map([
+const NAMED: ReadonlyMap<string, 'name' | 'uri' | 'taskId'> = new Map<string, 'name' | 'uri' | 'taskId'>([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
+  ...TASK_METHODS.map((method) => [method, 'taskId'] as const),
 ]);
 
 /** Texts are JSON, as the client wrote them. */

@@ -13,6 +13,7 @@ export function discover({ res, message, services }: ModernRequest): void {
     supportedVersions: ALL_REVISIONS,
     capabilities: mergeCapabilities(
       serving.flatMap(({ health, credential }) => health.capabilities ?? (credential.login ? [ASSUMED] : [])),
+      'modern',
     ),
     instructions: mergeInstructions(serving.map(instructionsOf)),
     ttlMs: 0,

@@ -1,7 +1,9 @@
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { KindCatalogue } from '../aggregate/catalogue.ts';
 import { modernHeaders } from '../backends/probe.ts';
+import { TASK_METHODS } from '../extensions.ts';
 import type { Framing, Handler } from '../framing.ts';
+import { serveTask } from '../tasks/serve-task.ts';
 import { answerConnect, withoutOwnResponses } from './answer-login.ts';
 import { discover } from './discover.ts';
 import { encodeHeaderValue } from './header-value.ts';
@@ -14,6 +16,7 @@ export const modernFraming: Framing<ModernRequest> = {
   handlers: new Map<string, Handler<ModernRequest>>([
     ['server/discover', discover],
     ['subscriptions/listen', listen],
+    ...TASK_METHODS.map((method) => [method, (request: ModernRequest) => serveTask(request, modernFraming)] as const),
   ]),
   asker: modernAsker,
   catalogue: ({ services }, asker) => services.catalogues.of(asker),

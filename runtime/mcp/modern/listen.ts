@@ -4,15 +4,24 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { isAway } from '../backends/health.ts';
-import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
+import type { BackendMessage } from '../envelope/decode-backend-message.ts';
+import type { JsonObject } from '../envelope/decode-request.ts';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import { modernHeaders } from '../backends/probe.ts';
 import { countedFor } from '../sessions/session-limits.ts';
-import { isSubResource } from '../route/is-sub-resource.ts';
-import { assignUris, FLAGS, readFilter, type Filter } from './subscription-filter.ts';
+import { TASK_CHANGED } from '../extensions.ts';
+import { readTask } from '../tasks/rewrite-task.ts';
+import {
+  acknowledgedOf,
+  isSubscribed,
+  paramsOf,
+  renderNotification,
+  renderTask,
+  SUBSCRIPTION_ID,
+} from './subscription-events.ts';
+import { assignTargets, FLAGS, readFilter, type Assigned, type Filter } from './subscription-filter.ts';
 import type { ModernRequest } from './modern-request.ts';
 
-const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const UPDATED = 'notifications/resources/updated';
 /** Notifications that arrive before all backends have acknowledged. */
@@ -30,7 +39,7 @@ export async function listen(request: ModernRequest): Promise<void> {
   const { identity, services, requestRecord } = request;
   const leave = services.streams.take(countedFor(identity, requestRecord.req, services));
   request.res.once('close', leave);
-  const byBackend = await assignUris(filter.uris, request);
+  const byBackend = await assignTargets(filter, request);
   if (hasLeft(request)) return;
   await new Promise<void>((resolve) => new Subscription(request, filter, byBackend, resolve).start());
 }
@@ -51,21 +60,16 @@ class Subscription {
   readonly #client: ClientStream;
   readonly #running = new Map<string, Connection>();
   readonly #waiting = new Set<string>();
-  readonly #acknowledged = new Set<string>();
+  readonly #acknowledged = { uris: new Set<string>(), taskIds: new Set<string>() };
   readonly #timers = new Set<NodeJS.Timeout>();
   #held: string[] = [];
-  #byBackend: ReadonlyMap<string, readonly string[]>;
+  #byBackend: ReadonlyMap<string, Assigned>;
   #policies: string;
   #isOpen = false;
   #isOver = false;
   #unsubscribe: (() => void) | undefined;
 
-  constructor(
-    request: ModernRequest,
-    filter: Filter,
-    byBackend: ReadonlyMap<string, readonly string[]>,
-    resolve: () => void,
-  ) {
+  constructor(request: ModernRequest, filter: Filter, byBackend: ReadonlyMap<string, Assigned>, resolve: () => void) {
     this.#request = request;
     this.#filter = filter;
     this.#byBackend = byBackend;
@@ -116,11 +120,11 @@ class Subscription {
     const services = this.#request.services.latest();
     this.#policies = services.authorizer.id;
     const before = this.#byBackend;
-    this.#byBackend = await assignUris(this.#filter.uris, { ...this.#request, services });
+    this.#byBackend = await assignTargets(this.#filter, { ...this.#request, services });
     if (this.#isOver) return;
-    const urisOf = (assigned: typeof before, name: string) => JSON.stringify(assigned.get(name) ?? []);
+    const textOf = (assigned: Assigned | undefined) => JSON.stringify([assigned?.uris, ...(assigned?.tasks ?? [])]);
     for (const name of this.#running.keys())
-      if (urisOf(before, name) !== urisOf(this.#byBackend, name)) this.#drop(name);
+      if (textOf(before.get(name)) !== textOf(this.#byBackend.get(name))) this.#drop(name);
     this.#follow();
   }
 
@@ -166,38 +170,46 @@ class Subscription {
     const { message } = this.#request;
     const notifications: JsonObject = {};
     for (const kind of this.#filter.kinds) notifications[FLAGS[kind] ?? ''] = true;
-    const uris = this.#byBackend.get(backend);
-    if (uris) notifications.resourceSubscriptions = uris;
+    const { uris = [], tasks } = this.#byBackend.get(backend) ?? {};
+    if (uris.length > 0) notifications.resourceSubscriptions = uris;
+    if (tasks && tasks.size > 0) notifications.taskIds = [...tasks.keys()];
     const params = { ...message.params, notifications };
     return `{"jsonrpc":"2.0","id":${message.idText},"method":"${message.method}","params":${JSON.stringify(params)}}`;
   }
 
-  #onEvent(backend: Backend, { data, message }: StreamEvent, flow: Flow | undefined): void {
+  #onEvent(backend: Backend, event: StreamEvent, flow: Flow | undefined): void {
+    const { data, message } = event;
     if (message?.kind !== 'notification') return;
     const kinds = kindsOfNotification(message.method ?? '');
     if (kinds.length > 0) this.#request.services.listChangedNotifier.listChanged(backend.name, kinds);
     else if (message.method === ACKNOWLEDGED) this.#onAcknowledged(backend.name, data);
     else if (message.method === UPDATED) this.#onUpdated(backend.name, data, flow);
+    else if (message.method === TASK_CHANGED) this.#onTask(backend.name, data, message, flow);
   }
 
   #onAcknowledged(backend: string, data: string): void {
-    const own = this.#byBackend.get(backend) ?? [];
-    for (const uri of acknowledgedUris(data)) if (own.includes(uri)) this.#acknowledged.add(uri);
+    const own = this.#byBackend.get(backend);
+    for (const uri of acknowledgedOf(data, 'resourceSubscriptions'))
+      if (own?.uris.includes(uri)) this.#acknowledged.uris.add(uri);
+    for (const id of acknowledgedOf(data, 'taskIds')) {
+      const taskId = own?.tasks.get(id);
+      if (taskId !== undefined) this.#acknowledged.taskIds.add(taskId);
+    }
     this.#answered(backend);
   }
 
   #onUpdated(backend: string, data: string, flow: Flow | undefined): void {
     const params = paramsOf(data);
-    if (typeof params.uri === 'string' && this.#isAsked(backend, params.uri))
-      this.#send(UPDATED, { ...params, _meta: undefined }, flow);
+    if (typeof params.uri === 'string' && isSubscribed(params.uri, backend, this.#byBackend))
+      this.#send(this.#render(UPDATED, params), flow);
   }
 
-  /** A subscription to a parent counts. */
-  #isAsked(backend: string, uri: string): boolean {
-    const own = this.#byBackend.get(backend) ?? [];
-    if (own.includes(uri)) return true;
-    const isOthers = [...this.#byBackend.values()].some((uris) => uris.includes(uri));
-    return !isOthers && own.some((whole) => isSubResource(uri, whole));
+  #onTask(backend: string, data: string, message: BackendMessage, flow: Flow | undefined): void {
+    const task = readTask(data, message);
+    const taskId = task && this.#byBackend.get(backend)?.tasks.get(task.taskId);
+    if (taskId === undefined) return;
+    if (task?.hasEnded) this.#request.services.tasks.ended(taskId);
+    this.#send(renderTask(data, message, taskId, this.#request.message.id), flow);
   }
 
   #answered(backend: string): void {
@@ -210,7 +222,8 @@ class Subscription {
     this.#isOpen = true;
     const notifications: JsonObject = {};
     for (const kind of this.#filter.kinds) notifications[FLAGS[kind] ?? ''] = true;
-    if (this.#filter.uris.length > 0) notifications.resourceSubscriptions = [...this.#acknowledged];
+    if (this.#filter.uris.length > 0) notifications.resourceSubscriptions = [...this.#acknowledged.uris];
+    if (this.#filter.taskIds.length > 0) notifications.taskIds = [...this.#acknowledged.taskIds];
     this.#client.open();
     this.#client.write(this.#render(ACKNOWLEDGED, { notifications }));
     for (const text of this.#held) this.#client.write(text);
@@ -220,19 +233,16 @@ class Subscription {
   }
 
   #announce(kinds: ReadonlySet<ListKind>): void {
-    for (const kind of this.#filter.kinds) if (kinds.has(kind)) this.#send(LIST_SPECS[kind].changed, {});
+    for (const kind of this.#filter.kinds) if (kinds.has(kind)) this.#send(this.#render(LIST_SPECS[kind].changed, {}));
   }
 
-  #send(method: string, params: JsonObject, flow?: Flow): void {
-    const text = this.#render(method, params);
+  #send(text: string, flow?: Flow): void {
     if (this.#isOpen) this.#client.write(text, flow);
     else if (this.#held.length < MAX_HELD) this.#held.push(text);
   }
 
   #render(method: string, params: JsonObject): string {
-    const { id } = this.#request.message;
-    const data = JSON.stringify({ jsonrpc: '2.0', method, params: { ...params, _meta: { [SUBSCRIPTION_ID]: id } } });
-    return writeSse({ event: 'message', data });
+    return renderNotification(method, params, this.#request.message.id);
   }
 
   #again(backend: Backend): void {
@@ -278,19 +288,4 @@ class Subscription {
     for (const name of [...this.#running.keys()]) this.#drop(name);
     this.#resolve();
   }
-}
-
-function paramsOf(data: string): JsonObject {
-  try {
-    const message: unknown = JSON.parse(data);
-    return isJsonObject(message) && isJsonObject(message.params) ? message.params : {};
-  } catch {
-    return {};
-  }
-}
-
-function acknowledgedUris(data: string): string[] {
-  const { notifications } = paramsOf(data);
-  const uris = isJsonObject(notifications) ? notifications.resourceSubscriptions : undefined;
-  return Array.isArray(uris) ? uris.filter((uri): uri is string => typeof uri === 'string') : [];
 }

@@ -2,7 +2,12 @@ import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
-import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { RequestError } from '#runtime/errors';
+import {
+  decodeBackendMessage,
+  type AnswerKind,
+  type BackendMessage,
+} from '#runtime/mcp/envelope/decode-backend-message';
 import { readIdText } from '#runtime/mcp/envelope/message-id';
 import { noteForeignProgress, PROGRESS, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { probeEra, mayRefuseRevision, refusesRevision } from '#runtime/mcp/relay/changed-era';
@@ -14,6 +19,8 @@ import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.t
 import type { TraceStep } from '#runtime/request-record';
 import { bridgeFor } from '../backends/health.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
+import { TASK_CHANGED } from '../extensions.ts';
+import { inOnePiece, taskAnswer } from '../tasks/task-answer.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { ModernRequest } from './modern-request.ts';
 
@@ -82,14 +89,16 @@ class ModernRelay implements AnswerSink {
       maximum: services.config.operational.timeouts.maximum,
       idempotent,
       trace: requestRecord.trace,
-      sink: this,
+      sink: this.#call.taskId === undefined ? this : inOnePiece(this),
     });
   }
 
   json(status: number, body: Buffer, kind: AnswerKind): void {
     if (refusesRevision(status, body, kind) && this.#isProbing(() => this.json(status, body, kind))) return;
+    const whole = this.#isOfTask(kind) ? this.#routed(body.toString('utf8')) : body;
+    if (whole === undefined) return;
     // Only statuses that the revision defines: on a backend's 403 clients would log in again here, and some clients hang on a 5xx.
-    this.#answer.json(status === 400 || status === 404 ? status : 200, body, kind);
+    this.#answer.json(status === 400 || status === 404 ? status : 200, whole, kind);
     this.#over();
   }
 
@@ -129,10 +138,37 @@ class ModernRelay implements AnswerSink {
       services.listChangedNotifier.listChanged(this.#call.backend.name, kinds);
       return;
     }
-    if (message.method === PROGRESS && !this.#wantsProgress(message, data)) return;
-    if (message.method === CANCELLED && !this.#isOwnRequest(message, data)) return;
-    this.#answer.noteEvent(message, data);
-    this.#answer.write(writeSse({ event: 'message', data: message.cleanText(data) }));
+    if (this.#isWithheld(message, data)) return;
+    const clean = message.cleanText(data);
+    const isOfTask = message.kind === 'response' && this.#isOfTask(message.answerKind);
+    const whole = isOfTask ? this.#routed(clean)?.toString('utf8') : clean;
+    if (whole === undefined) return;
+    this.#answer.noteEvent(message, whole);
+    this.#answer.write(writeSse({ event: 'message', data: whole }));
+  }
+
+  #isOfTask(kind: AnswerKind): boolean {
+    return kind === 'task' || this.#call.taskId !== undefined;
+  }
+
+  /** Returns the answer with the client's id of its task. Undefined: the client was told why it gets none. */
+  #routed(text: string): Buffer | undefined {
+    try {
+      const message = decodeBackendMessage(text);
+      return Buffer.from(message ? taskAnswer(text, message, this.#request, this.#call) : text);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      this.#running?.abort();
+      this.fail({ reason: 'protocol', sent: true, error });
+      return undefined;
+    }
+  }
+
+  #isWithheld(message: BackendMessage, data: string): boolean {
+    if (message.method === PROGRESS) return !this.#wantsProgress(message, data);
+    if (message.method === CANCELLED) return !this.#isOwnRequest(message, data);
+    // Tasks belong to subscriptions, which know the client's ids.
+    return message.method === TASK_CHANGED;
   }
 
   /** A backend reports the progress of its own call: it cannot speak for another's. */

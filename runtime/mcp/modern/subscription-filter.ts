@@ -1,11 +1,13 @@
 import type { ListKind } from '../aggregate/list-kinds.ts';
-import { isJsonObject } from '../envelope/decode-request.ts';
+import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
+import { declaresTasks, needsTasks } from '../extensions.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { resolveUri } from '../route/resolve-target.ts';
 import { TemplateSearch } from '../route/template-search.ts';
+import { resolveTask } from '../tasks/resolve-task.ts';
 import { modernAsker, type ModernRequest } from './modern-request.ts';
 
-const MAX_URIS = 1_000;
+const MAX_LISTED = 1_000;
 /** The request is kept while its stream is open. */
 const MAX_BYTES = 262_144;
 /** Characters of templates and URIs examined for all URIs of one request. */
@@ -20,6 +22,15 @@ export const FLAGS: Partial<Record<ListKind, string>> = {
 export interface Filter {
   readonly kinds: ReadonlySet<ListKind>;
   readonly uris: readonly string[];
+  /** The client's ids. */
+  readonly taskIds: readonly string[];
+}
+
+/** Targets of the notifications from one backend. */
+export interface Assigned {
+  readonly uris: string[];
+  /** The backend's own id to the client's. */
+  readonly tasks: Map<string, string>;
 }
 
 /** @throws RequestError 400 */
@@ -27,28 +38,46 @@ export function readFilter({ message, body }: Pick<ModernRequest, 'message' | 'b
   if (body.length > MAX_BYTES) throw invalidParams(`subscriptions/listen has at most ${MAX_BYTES} bytes`, 400);
   const notifications = message.params?.notifications;
   if (!isJsonObject(notifications)) throw invalidParams('subscriptions/listen needs params.notifications', 400);
-  const { resourceSubscriptions: uris = [] } = notifications;
-  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === 'string')) {
-    throw invalidParams(`resourceSubscriptions must be at most ${MAX_URIS} strings`, 400);
-  }
+  const uris = readStrings(notifications, 'resourceSubscriptions');
+  const taskIds = readStrings(notifications, 'taskIds');
+  if (notifications.taskIds !== undefined && !declaresTasks(message)) throw needsTasks();
   const kinds = (Object.keys(FLAGS) as ListKind[]).filter((kind) => notifications[FLAGS[kind] ?? ''] === true);
-  return { kinds: new Set(kinds), uris };
+  return { kinds: new Set(kinds), uris, taskIds };
 }
 
-/** Omits URIs that the caller may not see, and the rest if the client leaves or the limit is reached. */
-export async function assignUris(uris: readonly string[], request: ModernRequest): Promise<Map<string, string[]>> {
+function readStrings(notifications: JsonObject, member: string): string[] {
+  const { [member]: listed = [] } = notifications;
+  if (!Array.isArray(listed) || listed.length > MAX_LISTED || !listed.every((one) => typeof one === 'string'))
+    throw invalidParams(`${member} must be at most ${MAX_LISTED} strings`, 400);
+  return listed;
+}
+
+/** Omits URIs and tasks that the caller may not see, and the rest if the client leaves or the limit is reached. */
+export async function assignTargets({ uris, taskIds }: Filter, request: ModernRequest): Promise<Map<string, Assigned>> {
   const services = { ...request.services, rateLimits: undefined };
   const asker = modernAsker(request);
-  const assigned = new Map<string, string[]>();
+  const assigned = new Map<string, Assigned>();
   const search = new TemplateSearch(MOST_FOR_ALL);
-  for (const uri of uris) {
+  const of = (backend: string): Assigned => {
+    const known = assigned.get(backend) ?? { uris: [], tasks: new Map<string, string>() };
+    assigned.set(backend, known);
+    return known;
+  };
+  const catalogue = () => services.catalogues.of(asker);
+  const assign = [
+    ...uris.map((uri) => async () => {
+      const { backend } = await resolveUri(uri, catalogue(), asker, services, search);
+      of(backend.name).uris.push(uri);
+    }),
+    ...taskIds.map((taskId) => async () => {
+      const { backend, id } = await resolveTask(taskId, catalogue(), asker, services);
+      of(backend.name).tasks.set(id, taskId);
+    }),
+  ];
+  for (const one of assign) {
     if (request.res.destroyed) break;
-    try {
-      const { backend } = await resolveUri(uri, services.catalogues.of(asker), asker, services, search);
-      assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
-    } catch {
-      // The client only sees that it is missing from the acknowledgement.
-    }
+    // The client only sees that it is missing from the acknowledgement.
+    await one().catch(() => undefined);
   }
   return assigned;
 }

@@ -13,6 +13,10 @@ export interface PreparedCall {
   readonly originalName: string | undefined;
   readonly body: Buffer;
   readonly idempotent: boolean;
+  /** Advertised name of the called tool. The ids of tasks that the call creates contain it. */
+  readonly tool?: string | undefined;
+  /** The client's id of the task that the request is about. */
+  readonly taskId?: string;
 }
 
 const NONE: readonly Edit[] = [];
@@ -37,6 +41,7 @@ export function prepareNamed(
     body: splice(body, edits),
     idempotent:
       kind === 'prompts' || entry.annotations?.readOnlyHint === true || entry.annotations?.idempotentHint === true,
+    tool: kind === 'tools' ? entry.name : undefined,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Services } from '#runtime/services';
 import type { ClientRequest } from '../client-request.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
+import { TASK_METHODS } from '../extensions.ts';
 
 const COUNTED: ReadonlySet<string> = new Set([
   'tools/call',
@@ -12,6 +13,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',
   'completion/complete',
+  ...TASK_METHODS,
   'logging/setLevel',
 ]);
 

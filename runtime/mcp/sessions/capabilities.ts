@@ -1,4 +1,6 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { ROUTED } from '#runtime/mcp/extensions';
+import type { Era } from '../era.ts';
 
 /** Backend sessions with equal capabilities share the object. */
 export interface ServerCapabilities {
@@ -10,15 +12,22 @@ export interface ServerCapabilities {
   readonly logging: boolean;
   readonly completions: boolean;
   readonly instructions: string | undefined;
+  /** Routed extensions that the backend offers. An era is absent until the backend answered in it. */
+  readonly extensions: Readonly<Partial<Record<Era, readonly string[]>>>;
 }
 
-/** Returns `last` if the capabilities have not changed. */
-export function readCapabilities(result: JsonObject | undefined, last?: ServerCapabilities): ServerCapabilities {
+/** Returns `last` if the capabilities have not changed. `era`: that of the answered request. */
+export function readCapabilities(
+  result: JsonObject | undefined,
+  era: Era,
+  last?: ServerCapabilities,
+): ServerCapabilities {
   const capabilities = isJsonObject(result?.capabilities) ? result.capabilities : {};
   const instructions = typeof result?.instructions === 'string' ? result.instructions : undefined;
   const text = JSON.stringify([capabilities, instructions]);
-  if (last?.text === text) return last;
-  const resources = capabilities.resources;
+  if (last?.text === text && last.extensions[era]) return last;
+  const { resources, extensions } = capabilities;
+  const offered = isJsonObject(extensions) ? ROUTED[era].filter((id) => isJsonObject(extensions[id])) : [];
   return {
     text,
     tools: isJsonObject(capabilities.tools),
@@ -28,6 +37,7 @@ export function readCapabilities(result: JsonObject | undefined, last?: ServerCa
     logging: isJsonObject(capabilities.logging),
     completions: isJsonObject(capabilities.completions),
     instructions,
+    extensions: { ...last?.extensions, [era]: offered },
   };
 }
 
@@ -41,11 +51,13 @@ export const ASSUMED: ServerCapabilities = {
   logging: false,
   completions: false,
   instructions: undefined,
+  extensions: {},
 };
 
-/** Lists can always change, as backends come and go. */
-export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObject {
+/** Returns what the gateway offers clients of this era. Lists can always change, as backends come and go. */
+export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era): JsonObject {
   const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);
+  const extensions = ROUTED[era].filter((id) => any((one) => one.extensions[era]?.includes(id) === true));
   return {
     tools: { listChanged: true },
     ...(any((one) => one.prompts) ? { prompts: { listChanged: true } } : {}),
@@ -54,5 +66,7 @@ export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObjec
       : {}),
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
+    // Some clients take any value but {} for no support.
+    ...(extensions.length > 0 ? { extensions: Object.fromEntries(extensions.map((id) => [id, {}])) } : {}),
   };
 }

@@ -67,7 +67,7 @@ async function openBackendSession(
   const { answer, address } = await initializeBackendSession(session, backend, identity, deadline);
   if (!answer.result) throw new NoAnswer(callFailure(backend.name, 'protocol', true));
   const { health } = backend;
-  health.capabilities = readCapabilities(answer.result, health.capabilities);
+  health.capabilities = readCapabilities(answer.result, 'legacy', health.capabilities);
   const backendSession: BackendSession = {
     backend: backend.name,
     at: backend,

@@ -74,8 +74,8 @@ export class SseEndpoint {
       checkHeaders(req.headers);
       let body = await readBody(req, services.config.limits.max_request_bytes);
       let message = decodeRequest(body);
-      if (mentionsTasks(message)) {
-        body = withoutTasks(message, body);
+      if (mentionsTasks(message, 'legacy')) {
+        body = withoutTasks(message, body, 'legacy');
         message = decodeRequest(body);
       }
       noteMessage(requestRecord, message, 'legacy');

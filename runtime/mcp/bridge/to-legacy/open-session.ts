@@ -27,7 +27,7 @@ export async function openSession(
       const { result, status, sessionId } = await ask(backend, { ...question, headers: [], address });
       if (!result) throw new NoAnswer({ ...callFailure(backend.name, 'protocol', false), status });
       const { health } = backend;
-      health.capabilities = readCapabilities(result, health.capabilities);
+      health.capabilities = readCapabilities(result, 'legacy', health.capabilities);
       const { capabilities } = health;
       const revision = revisionOf(result);
       return { backend: backend.name, at: backend, sessionId, revision, capabilities, initialized: false, address };
