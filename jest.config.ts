@@ -1,7 +1,8 @@
 import type { Config } from 'jest';
 
 const config: Config = {
-  testEnvironment: 'node',
+  testEnvironment: './scripts/jest/shared-environment.ts',
+  runtime: './scripts/jest/shared-runtime.ts',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [

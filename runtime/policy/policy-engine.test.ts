@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { policyToJson, type PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
 import type { CedarRequest, loadPolicies as LoadPolicies } from './policy-engine.ts';

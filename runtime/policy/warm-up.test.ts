@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { expect, it, jest } from '@jest/globals';
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs';
 
