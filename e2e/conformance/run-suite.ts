@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
 
@@ -23,33 +23,35 @@ export interface SuiteResult {
   details: string[];
 }
 
-interface Requirements {
-  server: string[];
-  not_scored: Record<'scenario' | 'leg' | 'reason', string>[];
-}
+type Side = 'server' | 'client';
+type Requirements = Readonly<Record<Side, string[]>> & {
+  readonly not_scored: Record<'scenario' | 'leg' | 'reason', string>[];
+};
 
-async function readRequirements(revision: string): Promise<Pick<SuiteResult, 'required' | 'further'>> {
+async function readRequirements(revision: string, side: Side): Promise<Pick<SuiteResult, 'required' | 'further'>> {
   const text = await readFile(join(PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
-  const { server, not_scored } = parse(text) as Requirements;
-  const further = not_scored.filter(({ leg: side, reason }) => side === 'server' && reason !== 'extension');
-  return { required: server, further: further.map(({ scenario }) => scenario) };
+  const { not_scored, [side]: required } = parse(text) as Requirements;
+  const further = not_scored.filter(({ leg, reason }) => leg === side && reason !== 'extension');
+  return { required, further: further.map(({ scenario }) => scenario) };
 }
 
 /**
- * Runs the official suite against a URL.
+ * Runs the official suite against the server at a URL, or with a client that is a command.
  * @param revision a revision with a requirement set, e.g. `2026-07-28`
- * @param onScenario called when a scenario begins
+ * @param onScenario called when a scenario of a server begins
  */
 export async function runSuite(
-  url: string,
+  tested: { readonly url: string } | { readonly command: string },
   revision: string,
-  onScenario: (name: string) => void,
+  onScenario: (name: string) => void = () => undefined,
 ): Promise<SuiteResult> {
-  const { required, further } = await readRequirements(revision);
+  const side = 'url' in tested ? 'server' : 'client';
+  const { required, further } = await readRequirements(revision, side);
   const expected = [...required, ...further];
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-conformance-'));
   const program = join(PACKAGE, 'dist', 'index.js');
-  const args = [program, 'server', '--url', url, '--requirements', revision, '--output-dir', folder];
+  const subject = 'url' in tested ? ['--url', tested.url] : ['--command', tested.command];
+  const args = [program, side, ...subject, '--requirements', revision, '--output-dir', folder];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: DEADLINE_MS });
   child.stderr.resume();
   const verdicts = new Map<string, boolean>();
@@ -62,7 +64,10 @@ export async function runSuite(
     if (name === undefined) continue;
     verdicts.set(name, mark === '✓');
     if (mark === '✓' || !expected.includes(name)) continue;
-    const checks = await failedChecks(folder, name);
+    const checks = await failedChecks(
+      join(folder, dirname(name)),
+      `${side === 'server' ? 'server-' : ''}${basename(name)}`,
+    );
     failed[name] = checks.map(({ id }) => id);
     details.push(line, ...checks.map(({ id, errorMessage }) => `    ${id}: ${errorMessage ?? 'failed'}`));
   }
@@ -83,7 +88,7 @@ export async function runScenario(url: string, scenario: string): Promise<Check[
   const args = [join(PACKAGE, 'dist', 'index.js'), 'server', '--url', url, '--scenario', scenario];
   const child = spawn(process.execPath, [...args, '--output-dir', folder], { stdio: 'ignore', timeout: DEADLINE_MS });
   await once(child, 'exit');
-  const checks = await checksOf(folder, scenario);
+  const checks = await checksOf(folder, `server-${scenario}`);
   await rm(folder, { recursive: true, force: true });
   return checks.filter(({ status }) => status !== 'SKIPPED');
 }
@@ -94,13 +99,16 @@ export interface Check {
   errorMessage?: string;
 }
 
+/** Returns the failed checks; without any, those with a warning. */
 async function failedChecks(folder: string, scenario: string): Promise<Check[]> {
-  return (await checksOf(folder, scenario)).filter(({ status }) => status === 'FAILURE');
+  const all = await checksOf(folder, scenario);
+  const failed = all.filter(({ status }) => status === 'FAILURE');
+  return failed.length > 0 ? failed : all.filter(({ status }) => status === 'WARNING');
 }
 
 /** Reads the checks from the files that the suite writes. */
 async function checksOf(folder: string, scenario: string): Promise<Check[]> {
-  const runs = (await readdir(folder)).filter((name) => name.startsWith(`server-${scenario}-20`));
+  const runs = (await readdir(folder)).filter((name) => name.startsWith(`${scenario}-20`));
   const all = await Promise.all(runs.map((run) => readFile(join(folder, run, 'checks.json'), 'utf8')));
   return all.flatMap((text) => JSON.parse(text) as Check[]);
 }

@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
+import { serveDriver } from './drive-scenario.ts';
+import { ACROSS_REVISIONS, AS_CLIENT } from './expected-failures.ts';
 import { runSuite, type SuiteResult } from './run-suite.ts';
 import { runTasks } from './run-tasks.ts';
 
@@ -24,22 +26,16 @@ type Era = 'legacy' | 'modern';
 const OF_CLIENT: Readonly<Record<string, Era>> = { '2025-11-25': 'legacy', '2026-07-28': 'modern' };
 const OTHER: Readonly<Record<Era, Era>> = { legacy: 'modern', modern: 'legacy' };
 
-/**
- * Scenarios that mean nothing for clients of 2026-07-28 at a legacy backend, with the checks that must fail. A legacy backend does not name
- * its requests to the client, and answers with an error result if the client did not declare a capability.
- */
-const MEANINGLESS: Readonly<Record<string, readonly string[]>> = {
-  'input-required-result-basic-elicitation': ['sep-2322-elicitation-incomplete'],
-  'server-stateless': ['sep-2575-missing-capability-http-400', 'sep-2575-server-rejects-undeclared-capability'],
-};
-
-/** Counts a meaningless scenario as passed if it fails in the expected way. */
-function asExpected({ passed, failed, failedChecks }: SuiteResult): { passed: string[]; failed: string[] } {
+/** Counts a scenario as passed if it fails in the expected way. */
+function asExpected(
+  { passed, failed, failedChecks }: SuiteResult,
+  expected: Readonly<Record<string, readonly string[]>>,
+): { passed: string[]; failed: string[] } {
   const isExpected = (name: string) =>
-    JSON.stringify([...new Set(failedChecks[name])].sort()) === JSON.stringify(MEANINGLESS[name]);
+    JSON.stringify([...new Set(failedChecks[name])].sort()) === JSON.stringify(expected[name]);
   const fails = failed.filter((name) => !isExpected(name));
-  const passes = passed.filter((name) => name in MEANINGLESS);
-  for (const name of passes) console.log(`  ${name} passes now: take it off the list of meaningless scenarios`);
+  const passes = passed.filter((name) => name in expected);
+  for (const name of passes) console.log(`  ${name} passes now: take it off the list of expected failures`);
   return { passed: [...passed, ...failed.filter(isExpected)], failed: [...fails, ...passes] };
 }
 
@@ -84,26 +80,47 @@ const ARRANGEMENTS: Record<string, (other: Era) => Promise<Target>> = {
     throughGateway([await serveEverything({ era }), await serveEverything({ era, refusesCalls: true })], FIRST_WINS),
 };
 
+/** The suite's scenarios for clients: the gateway is the client of the suite's server. */
+const AS_CLIENT_OF = 'client of the suite';
+
 /** Runs the suite once. Returns the numbers of passed and failed scenarios. */
 async function runOne(name: string, revision: string): Promise<{ passed: number; failed: number }> {
   console.log(`\n${name}, ${revision}`);
+  return name === AS_CLIENT_OF ? runClient(revision) : runServer(name, revision);
+}
+
+async function runServer(name: string, revision: string): Promise<{ passed: number; failed: number }> {
   const era = OF_CLIENT[revision] ?? 'legacy';
   const target = await ARRANGEMENTS[name]?.(OTHER[era]);
   if (!target) throw new Error(`no arrangement is called ${name}`);
   try {
-    const whole = await runSuite(target.url, revision, (scenario) => console.log(`  ${scenario}`));
+    const whole = await runSuite(target, revision, (scenario) => console.log(`  ${scenario}`));
     const isBridged = name.includes('other era') && era === 'modern';
-    const { passed, failed } = isBridged ? asExpected(whole) : whole;
-    for (const line of whole.details) console.log(line);
-    if (failed.length > 0) console.log(target.output().slice(-4000));
-    const count = (names: string[]) => `${names.filter((one) => whole.passed.includes(one)).length} of ${names.length}`;
-    const expected = passed.length - whole.passed.length;
-    const also = expected > 0 ? `; ${expected} failed exactly as they must` : '';
-    console.log(`  ${count(whole.required)} required scenarios, ${count(whole.further)} further ones${also}`);
-    return { passed: passed.length, failed: failed.length };
+    const counted = report(whole, isBridged ? ACROSS_REVISIONS : {});
+    if (counted.failed > 0) console.log(target.output().slice(-4000));
+    return counted;
   } finally {
     await target.close();
   }
+}
+
+async function runClient(revision: string): Promise<{ passed: number; failed: number }> {
+  const driver = await serveDriver(revision);
+  try {
+    return report(await runSuite(driver, revision), AS_CLIENT[revision] ?? {});
+  } finally {
+    driver.close();
+  }
+}
+
+function report(whole: SuiteResult, expected: Parameters<typeof asExpected>[1]): { passed: number; failed: number } {
+  const { passed, failed } = asExpected(whole, expected);
+  for (const line of whole.details) console.log(line);
+  const count = (names: string[]) => `${names.filter((one) => whole.passed.includes(one)).length} of ${names.length}`;
+  const exactly = passed.length - whole.passed.length;
+  const also = exactly > 0 ? `; ${exactly} failed exactly as they must` : '';
+  console.log(`  ${count(whole.required)} required scenarios, ${count(whole.further)} further ones${also}`);
+  return { passed: passed.length, failed: failed.length };
 }
 
 async function run(): Promise<boolean> {
@@ -114,7 +131,7 @@ async function run(): Promise<boolean> {
       arrangement: { type: 'string', multiple: true },
     },
   });
-  const usual = Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
+  const usual = [...Object.keys(ARRANGEMENTS), AS_CLIENT_OF].filter((name) => (name === 'direct') === values.direct);
   const totals = { passed: 0, failed: 0 };
   for (const name of values.arrangement?.filter((one) => !one.startsWith('tasks')) ?? usual) {
     for (const revision of values.revision ?? REVISIONS) {

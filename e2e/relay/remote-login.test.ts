@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -12,6 +12,7 @@ import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import { serveProtected, type ProtectedServer } from '../fakes/remote-server/serve-protected.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
+import { startGateway } from '../gateway/start-gateway.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import { send, SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
@@ -122,6 +123,29 @@ describe('a login at a remote server', () => {
     expect((await statusOf(gateway)).message).toBe(
       'backend remote needs a login at its server by who runs this gateway',
     );
+  });
+
+  it('survives a server that answers with a stream instead of a challenge', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {}\n\n');
+    });
+    const url = `http://127.0.0.1:${await listenOn(server, '127.0.0.1', 0)}/mcp`;
+    closing({
+      close() {
+        server.close();
+        server.closeAllConnections();
+      },
+    });
+    const sealing = join(folder, 'sealing');
+    writeFileSync(sealing, SEALING);
+    const auth = authOf({ sealing_secret_files: [sealing] });
+    const backends = [{ name: 'remote', transport: 'streamable-http' as const, url, auth }];
+    const { privateUrl, stop } = await startGateway({ incoming: { type: 'anonymous' }, backends });
+    closing({ close: stop });
+    const { text } = await send(`${privateUrl}/status`, 'GET', {});
+    const [{ login_url: start } = { login_url: '' }] = (JSON.parse(text) as { backends: BackendStatus[] }).backends;
+    expect((await fetch(start ?? '')).status).toBe(400);
+    expect((await fetch(`${privateUrl}/readyz`)).status).toBe(200);
   });
 
   it('outlives a restart', async () => {
@@ -372,20 +396,17 @@ describe('a login at a misconfigured remote server', () => {
     const server = closing(await serveProtected({ issuer: issuer.issuer, metadata }));
     const other = closing(await serveIdentityProvider());
     const before = await gatewayOf(authOf(), server.url);
+    const start = await loginUrl(before);
     await logIn(before);
     await ready(before);
+    // Begins a login at the former issuer, and returns after the change of issuers.
+    const isBack = (at: URL) => at.pathname.endsWith('/callback');
+    const { next } = await new Robot().walk(start, alice, { before: isBack });
     metadata.authorization_servers = [other.issuer];
     const after = await gatewayOf(authOf(), server.url);
     await ready(after);
     server.refuse(server.tokens.at(-1));
     expect((await whoAmI(after)).error).toBe('backend remote needs a login at its server by who runs this gateway');
-    // Begins a login at the former issuer, and returns after the change of issuers.
-    await eventually(
-      () => whoAmI(before),
-      ({ error }) => error !== undefined,
-    );
-    const isBack = (at: URL) => at.pathname.endsWith('/callback');
-    const { next } = await new Robot().walk(await loginUrl(before), alice, { before: isBack });
     const callback = new URL((next?.pathname ?? '') + (next?.search ?? ''), await loginUrl(after));
     const page = await new Robot().open(callback);
     expect([page.status, textOf(page)]).toEqual([400, expect.stringContaining('another one now: log in again')]);

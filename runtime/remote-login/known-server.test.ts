@@ -47,6 +47,11 @@ describe('rememberServer', () => {
     expect(await get()).toBe(1);
   });
 
+  it('looks a fresh server up again, and returns the cached one if that fails', async () => {
+    const { get } = remembering([3]);
+    expect([await get(), await get(true), await get(true), await get()]).toEqual([1, 2, 2, 2]);
+  });
+
   it('retries a failed lookup after two seconds, not at once', async () => {
     const { get, looks, pass } = remembering([1]);
     await expect(get()).rejects.toThrow('look-up 1');

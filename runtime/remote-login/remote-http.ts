@@ -45,7 +45,8 @@ export function createRemoteHttp({ name, written, ca, proxy }: RemoteHttpOptions
     const answer = await request(target, { ...options, ...(body !== undefined && { body }) });
     // An MCP server may answer with an endless stream, but the challenge is in the headers.
     const isStream = String(answer.headers['content-type']).startsWith('text/event-stream');
-    if (isStream) answer.body.destroy();
+    // The body reports its own end as an error, which ends the process if nothing listens.
+    if (isStream) answer.body.on('error', () => undefined).destroy();
     const text = isStream ? '' : await readAnswer(answer.body as AsyncIterable<Buffer>, MAX_BYTES);
     return { status: answer.statusCode, headers: answer.headers, text };
   }

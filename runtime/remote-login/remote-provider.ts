@@ -1,4 +1,5 @@
 import * as oidc from 'openid-client';
+import { clientSecretBasic } from '#runtime/authserver/upstream/client-secret-basic';
 import { asUpstreamError } from '#runtime/authserver/upstream/oidc-failure';
 import { toResponse } from '#runtime/authserver/upstream/discovery';
 import {
@@ -155,7 +156,7 @@ function authenticationOf({
   token_endpoint_auth_method: method,
 }: RemoteClient): oidc.ClientAuth {
   if (method === 'none' || secret === undefined) return oidc.None();
-  return method === 'client_secret_post' ? oidc.ClientSecretPost(secret) : oidc.ClientSecretBasic(secret);
+  return method === 'client_secret_post' ? oidc.ClientSecretPost(secret) : clientSecretBasic(secret);
 }
 
 /** Returns whether the server no longer knows the registration. The next login registers again. */

@@ -5,6 +5,7 @@ import { newId } from '#runtime/authserver/ids';
 import { UpstreamRefused, UpstreamUnavailable } from '#runtime/authserver/upstream/provider';
 import type { Log } from '#runtime/telemetry/log';
 import type { RemoteServer } from './find-server.ts';
+import type { KnownServer } from './known-server.ts';
 import { registerAt } from './register-at.ts';
 import type { RemoteClient } from './registered-client.ts';
 import type { RemoteHttp } from './remote-http.ts';
@@ -17,7 +18,7 @@ interface LoginParts {
   readonly store: RemoteStore;
   readonly http: RemoteHttp;
   readonly provider: RemoteProvider;
-  readonly server: () => Promise<RemoteServer>;
+  readonly server: KnownServer<RemoteServer>;
   /** Returns the configured client with its current secret; undefined: none is configured. */
   readonly given: (server: RemoteServer) => RemoteClient | undefined;
   readonly changed: () => void;
@@ -81,7 +82,8 @@ export class SharedLogin {
   async begin(redirectUri: string, { browser, subjects }: Person = ON_THIS_MACHINE): Promise<string> {
     const { auth, store, record } = this.#parts;
     try {
-      const server = await this.#parts.server();
+      // The remote server may have changed its issuer, so that its tokens no longer count.
+      const server = await this.#parts.server(true);
       const client = await this.#clientFor(server, redirectUri);
       const [state, verifier] = [newId(), randomBytes(32).toString('base64url')];
       await store.keepPending(state, { verifier, redirect_uri: redirectUri, client, browser }, auth.timeout);

@@ -1,4 +1,5 @@
 import * as oidc from 'openid-client';
+import { clientSecretBasic } from './client-secret-basic.ts';
 import { asUpstreamError } from './oidc-failure.ts';
 import type { PublishedKeys } from './published-keys.ts';
 import type { UpstreamAnswer, UpstreamCall, UpstreamHttp } from './upstream-http.ts';
@@ -109,7 +110,7 @@ function authenticate(clientSecret: () => string | undefined): oidc.ClientAuth {
     const secret = clientSecret();
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     const post = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
-    const method = post ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
+    const method = post ? oidc.ClientSecretPost : clientSecretBasic;
     (secret === undefined ? oidc.None() : method(secret))(server, client, body, headers);
   };
 }
