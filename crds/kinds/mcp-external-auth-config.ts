@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EmbeddedAuthServer } from '../parts/auth-server-config.ts';
 import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
-import { AwsSts, TokenExchange } from '../parts/backend-credentials.ts';
+import { AwsSts, ClientCredentials, TokenExchange, Xaa } from '../parts/backend-credentials.ts';
 import { oneBlockPerType } from '../parts/one-block-per-type.ts';
 import { DnsLabel, AddedHeaderName, HostPattern, ObjectName } from '../parts/primitives.ts';
 import { SecretKeyRef } from '../parts/references.ts';
@@ -12,6 +12,8 @@ const Types = z.strictObject({
     .enum([
       'upstreamInject',
       'tokenExchange',
+      'xaa',
+      'clientCredentials',
       'headerInjection',
       'bearerToken',
       'unauthenticated',
@@ -24,6 +26,10 @@ const Types = z.strictObject({
     .optional()
     .describe("The caller's stored token of an upstream provider becomes Authorization."),
   tokenExchange: TokenExchange.optional().describe('A token is exchanged for one of the backend (RFC 8693).'),
+  xaa: Xaa.optional().describe(
+    'Enterprise-managed authorization: the identity provider vouches for the caller at the backend.',
+  ),
+  clientCredentials: ClientCredentials.optional().describe("A token of vmcp's own client, the same for all callers."),
   headerInjection: z
     .strictObject({
       headerName: AddedHeaderName.describe('Name of the header.'),
@@ -54,6 +60,8 @@ const Types = z.strictObject({
 export const MCPExternalAuthConfigSpec = oneBlockPerType(Types, {
   upstreamInject: { block: 'upstreamInject' },
   tokenExchange: { block: 'tokenExchange' },
+  xaa: { block: 'xaa' },
+  clientCredentials: { block: 'clientCredentials' },
   headerInjection: { block: 'headerInjection' },
   bearerToken: { block: 'bearerToken' },
   unauthenticated: 'none',

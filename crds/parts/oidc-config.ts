@@ -127,10 +127,11 @@ const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audi
 /** Returns a rule that allows http on loopback only, unless a switch is on. The URL's own schema reports its form. */
 export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {
   const allowed = switches.map((path) => path.join('.')).join(' or ');
+  const remedy = switches.length === 0 ? 'write an https URL' : `write an https URL, or set ${allowed} to true`;
   const open = switches.map((path) => ` || (${celHas(path)} && ${celPath(path)})`).join('');
   return {
     at,
-    message: `http is allowed on loopback only; write an https URL, or set ${allowed} to true`,
+    message: `http is allowed on loopback only; ${remedy}`,
     holds: (value) =>
       !HttpUrl.safeParse(valueAt(value, at)).success ||
       urlIsSecure.holds(valueAt(value, at)) ||

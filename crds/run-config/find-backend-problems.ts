@@ -1,3 +1,4 @@
+import { urlIsSecure } from '../parts/oidc-config.ts';
 import { AddedHeaderName, HEADER_VALUE } from '../parts/primitives.ts';
 import type { Backend, HttpBackend } from './backend.ts';
 import { type DocumentProblem, httpProblems } from './document-problem.ts';
@@ -18,13 +19,29 @@ const rules: AuthRules = {
   header_injection: ({ header_name: name }) => headerNameProblems(name, ['header_name']),
   token_exchange: (auth, { providers }) => [
     ...httpProblems(auth.token_url, ['token_url']),
-    ...(auth.client_secret_file !== undefined && auth.client_id === undefined
-      ? [{ path: ['client_secret_file'], message: 'needs client_id; write it, or remove client_secret_file' }]
-      : []),
+    ...clientProblems(auth, 'client_secret_file', 'client_id'),
     ...headerNameProblems(auth.external_token_header_name ?? 'authorization', ['external_token_header_name']),
     ...(auth.subject_provider_name === undefined
       ? []
       : providerProblems(auth.subject_provider_name, ['subject_provider_name'], providers)),
+  ],
+  xaa: (auth, { providers }) => [
+    ...httpProblems(auth.idp_token_url, ['idp_token_url']),
+    ...insecureProblems(auth.idp_token_url, ['idp_token_url'], 'write an https URL'),
+    ...httpProblems(auth.target_token_url, ['target_token_url']),
+    ...(auth.insecure_target_token_url
+      ? []
+      : insecureProblems(auth.target_token_url, ['target_token_url'], INSECURE_TARGET)),
+    ...clientProblems(auth, 'idp_client_secret_file', 'idp_client_id'),
+    ...clientProblems(auth, 'target_client_secret_file', 'target_client_id'),
+    ...providerProblems(auth.subject_provider_name, ['subject_provider_name'], providers),
+  ],
+  client_credentials: (auth) => [
+    ...httpProblems(auth.token_url, ['token_url']),
+    ...((auth.client_secret_file === undefined) === (auth.private_key_file === undefined)
+      ? [{ path: [], message: 'needs one of client_secret_file and private_key_file; write one, remove the other' }]
+      : []),
+    ...headerNameProblems(auth.external_token_header_name ?? 'authorization', ['external_token_header_name']),
   ],
   upstream_inject: (auth, { providers }) => [
     ...providerProblems(auth.provider_name, ['provider_name'], providers),
@@ -44,6 +61,24 @@ const rules: AuthRules = {
     ),
   ],
 };
+
+const INSECURE_TARGET = 'write an https URL, or set insecure_target_token_url to true';
+
+/** Secrets and tokens are sent to these URLs. */
+function insecureProblems(url: string, path: DocumentProblem['path'], remedy: string): DocumentProblem[] {
+  return urlIsSecure.holds(url) || httpProblems(url, path).length > 0
+    ? []
+    : [{ path, message: `http is allowed on loopback only; ${remedy}` }];
+}
+
+function clientProblems<Field extends string>(
+  auth: Partial<Record<Field, unknown>>,
+  secret: Field,
+  id: Field,
+): DocumentProblem[] {
+  if (auth[secret] === undefined || auth[id] !== undefined) return [];
+  return [{ path: [secret], message: `needs ${id}; write it, or remove ${secret}` }];
+}
 
 function headerNameProblems(name: string, path: DocumentProblem['path']): DocumentProblem[] {
   const { error } = AddedHeaderName.safeParse(name);

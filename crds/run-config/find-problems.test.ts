@@ -20,6 +20,10 @@ const backend = (settings: object): Partial<RunConfigDocument> => ({
 const auth = (document: Auth) => backend({ auth: document });
 const exchange = (settings: object) =>
   auth({ type: 'token_exchange', token_url: 'https://idp.example/t', ...settings });
+const XAA = { idp_token_url: 'https://i.example/t', target_token_url: 'https://t.example/t', target_audience: 'a' };
+const xaa = (settings: object) => auth({ type: 'xaa', subject_provider_name: 'idp', ...XAA, ...settings });
+const client = (settings: object) =>
+  auth({ type: 'client_credentials', token_url: 'https://idp.example/t', client_id: 'a', ...settings });
 const oidc = (config: object): Upstream => ({
   type: 'oidc',
   name: 'idp',
@@ -59,6 +63,8 @@ const URL_FORM = 'not an http or https URL without user name and password; write
 describe('findProblems', () => {
   it.each<[string, Partial<RunConfigDocument>]>([
     ['the smallest document', {}],
+    ['xaa', { ...upstreams([oidc({})]), ...xaa({}) }],
+    ['client credentials', client({ private_key_file: 'k' })],
     ['a token exchange', exchange({ client_id: 'a', client_secret_file: 's' })],
     ['a provider', upstreams([oidc({}), { ...oauth2({}), name: 'other' }])],
     [
@@ -84,6 +90,12 @@ describe('findProblems', () => {
     expect(found(document)).toEqual([]);
   });
 
+  it('accepts an insecure target of xaa only where that is allowed', () => {
+    const at = (insecure: boolean) => xaa({ target_token_url: FAR, insecure_target_token_url: insecure });
+    const counts = [true, false].map((insecure) => found({ ...upstreams([oidc({})]), ...at(insecure) }).length);
+    expect(counts).toEqual([0, 1]);
+  });
+
   it.each<[string, Partial<RunConfigDocument>, string[]]>([
     [
       'a header of the protocol',
@@ -102,6 +114,30 @@ describe('findProblems', () => {
       'a client secret without client',
       exchange({ client_secret_file: 's' }),
       ['backends[0].auth.client_secret_file: needs client_id; write it, or remove client_secret_file'],
+    ],
+    [
+      'xaa over http, with secrets without clients, and without authorization server',
+      xaa({ idp_token_url: FAR, target_token_url: FAR, idp_client_secret_file: 's', target_client_secret_file: 's' }),
+      [
+        'backends[0].auth.idp_token_url: http is allowed on loopback only; write an https URL',
+        'backends[0].auth.target_token_url: http is allowed on loopback only; write an https URL, or set insecure_target_token_url to true',
+        'backends[0].auth.idp_client_secret_file: needs idp_client_id; write it, or remove idp_client_secret_file',
+        'backends[0].auth.target_client_secret_file: needs target_client_id; write it, or remove target_client_secret_file',
+        'backends[0].auth.subject_provider_name: needs the stored tokens of provider idp, and there is no embedded authorization server; add it',
+      ],
+    ],
+    [
+      'xaa at URLs of other forms',
+      { ...upstreams([oidc({})]), ...xaa({ idp_token_url: 'ftp://x/', target_token_url: 'https://u:p@x/' }) },
+      [`backends[0].auth.idp_token_url: ${URL_FORM}`, `backends[0].auth.target_token_url: ${URL_FORM}`],
+    ],
+    [
+      'client credentials without secret and key',
+      client({ token_url: 'ftp://x/' }),
+      [
+        `backends[0].auth.token_url: ${URL_FORM}`,
+        'backends[0].auth: needs one of client_secret_file and private_key_file; write one, remove the other',
+      ],
     ],
     [
       'a token in a header of the protocol',

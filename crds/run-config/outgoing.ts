@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { AwsSts as AwsStsConfig, TokenExchange as TokenExchangeConfig } from '../parts/backend-credentials.ts';
+import {
+  AwsSts as AwsStsConfig,
+  ClientCredentials as ClientCredentialsConfig,
+  TokenExchange as TokenExchangeConfig,
+  Xaa as XaaConfig,
+} from '../parts/backend-credentials.ts';
 import { inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
 import { HeaderName, text } from '../parts/primitives.ts';
 import { CaBundleRef } from '../parts/references.ts';
@@ -36,6 +41,41 @@ export const TokenExchange = objectLike(TokenExchangeConfig, {
   ca_bundle_file: meaning(CaBundleRef, File.optional()),
 });
 export type TokenExchange = z.infer<typeof TokenExchange>;
+
+/** The stored ID token of `subject_provider_name` is exchanged for an ID-JAG, which the target redeems. */
+export const Xaa = objectLike(XaaConfig, {
+  type: Type('xaa'),
+  idp_token_url: Url,
+  idp_client_id: z.string().max(512).optional(),
+  idp_client_secret_file: File.optional().describe('File with the client secret at the identity provider.'),
+  target_token_url: Url,
+  target_client_id: z.string().max(512).optional(),
+  target_client_secret_file: File.optional().describe('File with the client secret at target_token_url.'),
+  target_audience: text(2048),
+  target_resource: text(2048).optional(),
+  scopes: z.array(text(256)).max(64).default([]),
+  subject_provider_name: z.string().max(63).describe('Provider whose stored ID token is exchanged.'),
+  subject_token_type: z.string().max(256).optional(),
+  insecure_target_token_url: z.boolean().default(false),
+  ca_bundle_file: meaning(CaBundleRef, File.optional()),
+});
+export type Xaa = z.infer<typeof Xaa>;
+
+export const ClientCredentials = objectLike(ClientCredentialsConfig, {
+  type: Type('client_credentials'),
+  token_url: Url,
+  client_id: text(512),
+  client_secret_file: File.optional().describe('File with the client secret.'),
+  private_key_file: File.optional().describe('File with the private key of private_key_jwt, in PEM form.'),
+  private_key_id: z.string().max(256).optional(),
+  issuer: z.string().max(2048).optional(),
+  audience: z.string().max(2048).optional(),
+  resource: z.string().max(2048).optional(),
+  scopes: z.array(text(256)).max(64).default([]),
+  external_token_header_name: z.string().max(256).optional(),
+  ca_bundle_file: meaning(CaBundleRef, File.optional()),
+});
+export type ClientCredentials = z.infer<typeof ClientCredentials>;
 
 const UpstreamInject = z.strictObject({
   type: Type('upstream_inject'),
@@ -112,6 +152,8 @@ export const BackendAuth = z.discriminatedUnion('type', [
   HeaderInjection,
   BearerToken,
   TokenExchange,
+  Xaa,
+  ClientCredentials,
   UpstreamInject,
   AwsSts,
   RemoteAuth,

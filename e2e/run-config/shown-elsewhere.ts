@@ -53,6 +53,26 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
     fields: ['backends[].auth.subject_token_type'],
   },
   {
+    file: 'runtime/outgoing/xaa.test.ts',
+    test: 'exchanges the stored ID token for an ID-JAG, and redeems that at the target',
+    fields: below('backends[].auth', 'idp_token_url', 'target_audience', 'target_resource'),
+  },
+  {
+    file: 'runtime/outgoing/xaa.test.ts',
+    test: 'names public clients in the body',
+    fields: below('backends[].auth', 'idp_client_id', 'target_client_id'),
+  },
+  {
+    file: 'crds/run-config/find-problems.test.ts',
+    test: 'accepts an insecure target of xaa only where that is allowed',
+    fields: ['backends[].auth.insecure_target_token_url'],
+  },
+  {
+    file: 'runtime/outgoing/client-credentials.test.ts',
+    test: 'signs a new assertion for each request with a private key',
+    fields: ['backends[].auth.private_key_id'],
+  },
+  {
     file: 'runtime/outgoing/aws-sts.test.ts',
     test: 'sign method, path, query, host and body of each request',
     fields: ['backends[].auth.service'],

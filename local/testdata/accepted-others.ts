@@ -138,6 +138,59 @@ tokenExchange:
     ),
   ),
   accepted(
+    'enterprise-managed authorization',
+    manifest(
+      'MCPExternalAuthConfig',
+      `
+type: xaa
+xaa:
+  idpTokenUrl: https://idp.example.com/token
+  idpClientId: a
+  idpClientSecretRef: { name: a, key: b }
+  targetTokenUrl: http://auth.chat.svc/token
+  insecureTargetTokenUrl: true
+  targetClientId: c
+  targetClientSecretRef: { name: a, key: c }
+  targetAudience: https://auth.chat.example
+  targetResource: https://chat.example/mcp
+  scopes: [chat.read]
+  subjectProviderName: okta
+  subjectTokenType: urn:ietf:params:oauth:token-type:id_token
+  caBundleRef: { name: ca }`,
+    ),
+  ),
+  accepted(
+    'client credentials with a secret',
+    manifest(
+      'MCPExternalAuthConfig',
+      `
+type: clientCredentials
+clientCredentials:
+  tokenUrl: https://idp.example.com/token
+  clientId: a
+  clientSecretRef: { name: a, key: b }`,
+    ),
+  ),
+  accepted(
+    'client credentials with a key',
+    manifest(
+      'MCPExternalAuthConfig',
+      `
+type: clientCredentials
+clientCredentials:
+  tokenUrl: https://idp.example.com/token
+  clientId: a
+  privateKeyRef: { name: a, key: b }
+  privateKeyId: one
+  issuer: https://idp.example.com
+  audience: reports
+  resource: https://reports.example/mcp
+  scopes: [read]
+  externalTokenHeaderName: X-Token
+  caBundleRef: { name: ca, key: ca.crt }`,
+    ),
+  ),
+  accepted(
     'a fixed header',
     manifest(
       'MCPExternalAuthConfig',

@@ -2,6 +2,11 @@ import { manifest, type ManifestCase, openServer } from './manifest-case.ts';
 
 const okta = "{ name: okta, type: oidc, oidcConfig: { issuerUrl: 'https://okta.example', clientId: a } }";
 
+const external = (spec: string) => manifest('MCPExternalAuthConfig', spec);
+const XAA =
+  'type: xaa\nxaa:\n  idpTokenUrl: https://i.example/t\n  targetTokenUrl: https://t.example/t\n  targetAudience: https://t.example';
+const CLIENT = 'type: clientCredentials\nclientCredentials:\n  tokenUrl: https://a.example/t\n  clientId: vmcp';
+
 /** Invalid settings of boundary 2. */
 export const REFUSED_OUTGOING: ManifestCase[] = [
   {
@@ -41,7 +46,7 @@ export const REFUSED_OUTGOING: ManifestCase[] = [
     of: 'an unknown type of external authentication',
     text: manifest('MCPExternalAuthConfig', 'type: basic'),
     problems: [
-      '6 spec.type: not one of upstreamInject, tokenExchange, headerInjection, bearerToken, unauthenticated, awsSts, embeddedAuthServer; write one of them',
+      '6 spec.type: not one of upstreamInject, tokenExchange, xaa, clientCredentials, headerInjection, bearerToken, unauthenticated, awsSts, embeddedAuthServer; write one of them',
     ],
   },
   {
@@ -69,6 +74,77 @@ export const REFUSED_OUTGOING: ManifestCase[] = [
       'type: tokenExchange\ntokenExchange:\n  tokenUrl: https://a.example\n  clientSecret: hunter2',
     ),
     problems: ['9 spec.tokenExchange.clientSecret: unknown field `clientSecret`; did you mean `clientSecretRef`?'],
+  },
+  {
+    of: 'xaa over http to the identity provider and to the target',
+    text: external(
+      'type: xaa\nxaa:\n  idpTokenUrl: http://i.example/t\n  targetTokenUrl: http://t.example/t\n  targetAudience: https://t.example',
+    ),
+    problems: [
+      '8 spec.xaa.idpTokenUrl: http is allowed on loopback only; write an https URL',
+      '9 spec.xaa.targetTokenUrl: http is allowed on loopback only; write an https URL, or set insecureTargetTokenUrl to true',
+    ],
+  },
+  {
+    of: 'secrets of xaa without the clients that they belong to',
+    text: external(`${XAA}\n  idpClientSecretRef: { name: a, key: b }\n  targetClientSecretRef: { name: a, key: b }`),
+    problems: [
+      '11 spec.xaa.idpClientSecretRef: needs idpClientId; write it, or remove idpClientSecretRef',
+      '12 spec.xaa.targetClientSecretRef: needs targetClientId; write it, or remove targetClientSecretRef',
+    ],
+  },
+  {
+    of: 'another subject token than an ID token with xaa',
+    text: external(`${XAA}\n  subjectTokenType: access_token`),
+    problems: [
+      '11 spec.xaa.subjectTokenType: not one of urn:ietf:params:oauth:token-type:id_token, id_token; write one of them',
+    ],
+  },
+  {
+    of: 'xaa without an audience',
+    text: external('type: xaa\nxaa: { idpTokenUrl: https://i.example/t, targetTokenUrl: https://t.example/t }'),
+    problems: ['7 spec.xaa.targetAudience: required field is missing; write a string'],
+  },
+  {
+    of: 'xaa without block',
+    text: external('type: xaa'),
+    problems: ['6 spec.type: type xaa needs the block xaa; write xaa, or change type'],
+  },
+  {
+    of: 'the block of xaa elsewhere',
+    text: external(XAA.replace('type: xaa', 'type: unauthenticated')),
+    problems: ['7 spec.xaa: belongs to type xaa only; change type, or remove xaa'],
+  },
+  {
+    of: 'client credentials with a secret and a key',
+    text: external(`${CLIENT}\n  clientSecretRef: { name: a, key: b }\n  privateKeyRef: { name: a, key: b }`),
+    problems: [
+      '7 spec.clientCredentials: needs exactly one of clientSecretRef and privateKeyRef; write one of them and remove the others',
+    ],
+  },
+  {
+    of: 'settings of a key with a secret',
+    text: external(`${CLIENT}\n  clientSecretRef: { name: a, key: b }\n  privateKeyId: a\n  issuer: https://a.example`),
+    problems: [
+      '11 spec.clientCredentials.privateKeyId: needs privateKeyRef; write it, or remove privateKeyId',
+      '12 spec.clientCredentials.issuer: needs privateKeyRef; write it, or remove issuer',
+    ],
+  },
+  {
+    of: 'client credentials without block',
+    text: external('type: clientCredentials'),
+    problems: [
+      '6 spec.type: type clientCredentials needs the block clientCredentials; write clientCredentials, or change type',
+    ],
+  },
+  {
+    of: 'the block of client credentials elsewhere',
+    text: external(
+      `${CLIENT.replace('type: clientCredentials', 'type: unauthenticated')}\n  clientSecretRef: { name: a, key: b }`,
+    ),
+    problems: [
+      '7 spec.clientCredentials: belongs to type clientCredentials only; change type, or remove clientCredentials',
+    ],
   },
   {
     of: 'a header name with a space',

@@ -13,11 +13,13 @@ const warning = (type: string, reason: string, message: string): Finding => ({ t
 const SHARED = {
   header_injection: true,
   bearer_token: true,
+  client_credentials: true,
   remote_auth: true,
   aws_sts: false,
   token_exchange: false,
   unauthenticated: false,
   upstream_inject: false,
+  xaa: false,
 } satisfies Record<NonNullable<BackendDocument['auth']>['type'], boolean>;
 
 function hasSharedCredential(backend: BackendDocument): boolean {

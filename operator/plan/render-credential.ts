@@ -1,5 +1,6 @@
 import type { MCPExternalAuthConfig } from '#crds/kinds/index';
 import { nearest } from '#crds/parts/nearest';
+import type { SecretKeyRef } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { defined } from './defined.ts';
@@ -65,6 +66,55 @@ function renderTokenExchange(source: Source): AuthDocument {
   });
 }
 
+function renderXaa(source: Source): AuthDocument {
+  const config = block(source.spec.xaa, source);
+  const { files, place, providers } = source;
+  const provider = config.subjectProviderName ?? providers[0];
+  if (provider === undefined) {
+    const message = `${place} of type xaa needs the ID token that a provider gave the caller: behind a VirtualMCPServer, write authServerConfig.upstreamProviders`;
+    throw new Stalled('ProviderNotFound', message);
+  }
+  const secret = (ref: SecretKeyRef | undefined, field: string) =>
+    ref && files.credential(ref, `${place} xaa.${field}`);
+  return defined({
+    type: 'xaa' as const,
+    idp_token_url: config.idpTokenUrl,
+    idp_client_id: config.idpClientId,
+    idp_client_secret_file: secret(config.idpClientSecretRef, 'idpClientSecretRef'),
+    target_token_url: config.targetTokenUrl,
+    target_client_id: config.targetClientId,
+    target_client_secret_file: secret(config.targetClientSecretRef, 'targetClientSecretRef'),
+    target_audience: config.targetAudience,
+    target_resource: config.targetResource,
+    scopes: config.scopes,
+    subject_provider_name: knownProvider(provider, 'xaa.subjectProviderName', source),
+    subject_token_type: config.subjectTokenType,
+    insecure_target_token_url: config.insecureTargetTokenUrl,
+    ca_bundle_file: config.caBundleRef && files.authorities(config.caBundleRef, `${place} xaa.caBundleRef`),
+  });
+}
+
+function renderClientCredentials(source: Source): AuthDocument {
+  const config = block(source.spec.clientCredentials, source);
+  const { files } = source;
+  const place = `${source.place} clientCredentials`;
+  const { clientSecretRef: secret, privateKeyRef: key, caBundleRef: authorities } = config;
+  return defined({
+    type: 'client_credentials' as const,
+    token_url: config.tokenUrl,
+    client_id: config.clientId,
+    client_secret_file: secret && files.credential(secret, `${place}.clientSecretRef`),
+    private_key_file: key && files.secret(key, `${place}.privateKeyRef`, ['no signing key']),
+    private_key_id: config.privateKeyId,
+    issuer: config.issuer,
+    audience: config.audience,
+    resource: config.resource,
+    scopes: config.scopes,
+    external_token_header_name: config.externalTokenHeaderName,
+    ca_bundle_file: authorities && files.authorities(authorities, `${place}.caBundleRef`),
+  });
+}
+
 function renderAwsSts(source: Source): AuthDocument {
   const config = block(source.spec.awsSts, source);
   checkCallerToken(source);
@@ -106,6 +156,8 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
     return { type: 'bearer_token', token_file: file };
   },
   tokenExchange: renderTokenExchange,
+  xaa: renderXaa,
+  clientCredentials: renderClientCredentials,
   upstreamInject(source) {
     const { providerName } = block(source.spec.upstreamInject, source);
     const provider = knownProvider(providerName, 'upstreamInject.providerName', source);

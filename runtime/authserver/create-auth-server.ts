@@ -68,6 +68,8 @@ class ReloadableAuthServer implements AuthServer {
 
   readonly userTokens: UserTokens = {
     get: (identity: Identity, provider) => this.#current.userTokens.get(identity, provider),
+    renewIdToken: (identity, provider, isCurrent) =>
+      this.#current.userTokens.renewIdToken(identity, provider, isCurrent),
     refused: (identity, provider, token) => this.#current.userTokens.refused(identity, provider, token),
     barred: (identity, provider, token) => this.#current.userTokens.barred(identity, provider, token),
     linkUrl: (identity, provider) => this.#current.userTokens.linkUrl(identity, provider),

@@ -27,6 +27,15 @@ export interface UserTokens {
    */
   get(identity: Identity, provider: string): UserToken | Promise<UserToken>;
   /**
+   * Returns the tokens once they hold a current ID token, renewed if needed, once for all replicas. Without a refresh token, or if the
+   * provider sends no new ID token, they hold the old one. @throws LoginNeeded, RequestError as `get`
+   */
+  renewIdToken(
+    identity: Identity,
+    provider: string,
+    isCurrent: (idToken: string | undefined) => boolean,
+  ): Promise<UserToken>;
+  /**
    * Reports a token that a backend rejected, so that the next `get` renews it once. Returns false when a renewed token
    * was rejected too.
    */

@@ -1,11 +1,13 @@
 import type { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError } from '#runtime/errors';
 import { awsSts } from './aws-sts.ts';
+import { clientCredentials } from './client-credentials.ts';
 import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential } from './credential.ts';
 import { headerValue, unauthenticated } from './static-header.ts';
 import { tokenExchange } from './token-exchange.ts';
 import { upstreamInject } from './upstream-inject.ts';
+import { xaa } from './xaa.ts';
 
 type AuthByType = { [Type in BackendAuth['type']]: Extract<BackendAuth, { type: Type }> };
 type Strategies = { [Type in keyof AuthByType]: (auth: AuthByType[Type], deps: CredentialDeps) => Credential };
@@ -17,6 +19,8 @@ const strategies: Strategies = {
   bearer_token: (auth, deps) =>
     headerValue({ authType: 'bearerToken', name: 'authorization', file: auth.token_file, prefix: 'Bearer ' }, deps),
   token_exchange: tokenExchange,
+  xaa,
+  client_credentials: clientCredentials,
   upstream_inject: upstreamInject,
   aws_sts: awsSts,
   remote_auth: (_auth, { backend }) => {

@@ -4,8 +4,6 @@ import type { Identity } from '#runtime/incoming/identity';
 import { exchangeError } from './exchange-error.ts';
 
 export interface Subject {
-  /** The same object for as long as the token is the same. */
-  readonly holder: Identity | UserToken;
   readonly text: string;
   readonly key: string;
   /** Milliseconds since the epoch. Tokens exchanged for this one are not used longer. */
@@ -18,7 +16,7 @@ export function ownSubject(identity: Identity, backend: string, now: number): Su
   if (token === undefined || now >= expiresAt) {
     throw exchangeError('token_exchange_no_subject', backend, new Error('no valid subject token'));
   }
-  return { holder: identity, text: token, key: token, expiresAt };
+  return { text: token, key: token, expiresAt };
 }
 
 const ID_TOKEN = /(^|:)id_token$/;
@@ -35,5 +33,5 @@ export function storedSubject(
     throw exchangeError('token_exchange_no_id_token', backend, new Error('the provider gave no ID token'));
   }
   // Two users may link one account, but never share exchanged tokens.
-  return { holder: token, text, key: JSON.stringify([identity.key, text]), expiresAt: token.expiresAt ?? Infinity };
+  return { text, key: JSON.stringify([identity.key, text]), expiresAt: token.expiresAt ?? Infinity };
 }

@@ -14,6 +14,8 @@ interface PostOptions {
   /** Milliseconds for the whole answer. */
   readonly deadline: number;
   readonly maxBytes: number;
+  /** Never sends the form twice. */
+  readonly isSingleUse?: boolean;
 }
 
 /** The answer exceeded the deadline. */
@@ -22,14 +24,14 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Posts a form and reads the whole answer of any status. Follows no redirect. Retries once if the connection breaks before an answer, as
- * the server may just have closed an idle one. @throws DeadlineExceeded, AnswerTooLarge, or the connection's error
+ * Posts a form and reads the whole answer of any status. Follows no redirect. Unless the form is for single use, retries once if the
+ * connection breaks before an answer, as the server may just have closed an idle one. @throws DeadlineExceeded, AnswerTooLarge, or the connection's error
  */
 export async function postForm(url: string, form: URLSearchParams, options: PostOptions): Promise<FormAnswer> {
   const signal = AbortSignal.timeout(options.deadline);
   try {
     return await send(url, form, options, signal).catch((error: unknown) => {
-      if (codeOf(error) !== 'UND_ERR_SOCKET' || signal.aborted) throw error;
+      if (codeOf(error) !== 'UND_ERR_SOCKET' || signal.aborted || options.isSingleUse === true) throw error;
       return send(url, form, options, signal);
     });
   } catch (error) {

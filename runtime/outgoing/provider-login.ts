@@ -11,11 +11,12 @@ export interface ProviderTokens extends ProviderLogin {
   readonly tokens: UserTokens;
 }
 
-/** @throws ConfigError if no authorization server stores tokens */
+/** `checkStored`: whether a token also serves this backend. @throws ConfigError if no authorization server stores tokens */
 export function providerTokens(
   kind: string,
   provider: string,
   { backend, userTokens }: CredentialDeps,
+  checkStored?: (identity: Identity, stored: UserToken) => Promise<unknown>,
 ): ProviderTokens {
   if (userTokens === undefined) {
     throw new ConfigError(
@@ -31,7 +32,8 @@ export function providerTokens(
     behind: (headers) => made.get(headers),
     async isReady(identity) {
       try {
-        await userTokens.get(identity, provider);
+        const stored = await userTokens.get(identity, provider);
+        await checkStored?.(identity, stored);
         return true;
       } catch (error) {
         if (error instanceof LoginNeeded) return false;

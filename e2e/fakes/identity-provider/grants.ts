@@ -7,6 +7,7 @@ import {
   type ResourceServer,
   type ResourceServerInstance,
 } from 'oidc-provider';
+import { ID_JAG, issueIdJag } from './id-jag.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { USERS } from './users.ts';
 
@@ -19,6 +20,7 @@ const SUBJECT_TOKEN_TYPES = [ACCESS_TOKEN, 'urn:ietf:params:oauth:token-type:jwt
 interface ExchangeParameters {
   subject_token?: string;
   subject_token_type?: string;
+  requested_token_type?: string;
   audience?: string;
 }
 
@@ -53,7 +55,7 @@ interface Issue {
   lifetime: number;
 }
 
-async function issueAccessToken(context: KoaContextWithOIDC, issue: Issue): Promise<Record<string, unknown>> {
+export async function issueAccessToken(context: KoaContextWithOIDC, issue: Issue): Promise<Record<string, unknown>> {
   const { provider, client, accountId, scope, gty } = issue;
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
   const token = new provider.AccessToken({ accountId, client, gty, scope, grantId: await grant.save() });
@@ -100,7 +102,7 @@ async function readSubject(params: ExchangeParameters, keys: SigningKeys, issuer
   }
 }
 
-/** RFC 8693: exchanges an access token of this issuer for one with another audience, for the same user. */
+/** RFC 8693: exchanges an access token of this issuer for one with another audience, or an ID token for an ID-JAG, for the same user. */
 export function registerTokenExchange(
   provider: Provider,
   { keys, lifetime, audiences }: { keys: SigningKeys; lifetime: number; audiences: string[] | undefined },
@@ -109,6 +111,8 @@ export function registerTokenExchange(
     TOKEN_EXCHANGE,
     async (context) => {
       const { params, client } = context.oidc;
+      if (params.requested_token_type === ID_JAG)
+        return issueIdJag(context, { params, client: client.clientId, keys, issuer: provider.issuer });
       const subject = await readSubject(params, keys, provider.issuer);
       const audience = params.audience ?? first(params.resource) ?? provider.issuer;
       if (audiences && !audiences.includes(audience)) throw new errors.InvalidTarget('unknown audience');

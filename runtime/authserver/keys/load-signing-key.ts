@@ -18,10 +18,16 @@ const REMEDY =
 
 /** Loads a private key. @throws ConfigError that names the file and the remedy, never the content */
 export function loadSigningKey({ file, content }: KeyFile): Promise<SigningKey> {
-  const privateKey = parse(file, Buffer.from(content).toString('utf8'));
+  const { privateKey, alg } = readSigningKey(file, Buffer.from(content).toString('utf8'));
+  return describeKey(privateKey, alg);
+}
+
+/** Reads a private key from a file's content. @throws ConfigError that names the file and the remedy, never the content */
+export function readSigningKey(file: string, pem: string): Pick<SigningKey, 'privateKey' | 'alg'> {
+  const privateKey = parse(file, pem);
   const alg = signingAlgorithmOf(privateKey);
   if (alg === undefined) throw new ConfigError(`${file}: this kind of key cannot sign tokens; ${REMEDY}`);
-  return describeKey(privateKey, alg);
+  return { privateKey, alg };
 }
 
 export function makeSigningKey(): Promise<SigningKey> {

@@ -484,3 +484,35 @@ describe('renewed', () => {
     );
   });
 });
+
+describe('renewIdToken', () => {
+  const isNot = (old: string) => (idToken: string | undefined) => idToken !== old;
+
+  it('renews once for concurrent calls on two replicas, also while the access token is valid', async () => {
+    const calls = [setup.replica(), setup.replica()].flatMap((replica) =>
+      [1, 2].map(() => replica.renewIdToken(alice, 'github', isNot('id-0'))),
+    );
+    for (const token of await Promise.all(calls))
+      expect(token).toMatchObject({ accessToken: 'access-1', idToken: 'id-1' });
+    expect(setup.refreshes).toBe(1);
+  });
+
+  it('returns stored tokens that are current, and tokens that no renewal can replace', async () => {
+    const tokens = setup.replica();
+    expect(await tokens.renewIdToken(alice, 'github', isNot('another'))).toMatchObject({ idToken: 'id-0' });
+    await setup.link('alice', { refresh_token: undefined });
+    expect(await tokens.renewIdToken(alice, 'github', isNot('id-0'))).toMatchObject({ idToken: 'id-0' });
+    expect(await setup.row('alice')).toMatchObject({ state: 'linked' });
+    expect(setup.refreshes).toBe(0);
+  });
+
+  it('requires a login when the provider refuses, and reports a provider that does not answer', async () => {
+    const tokens = setup.replica();
+    setup.refresh = () => Promise.reject(new UpstreamUnavailable('down'));
+    const unavailable = await failure(() => tokens.renewIdToken(alice, 'github', isNot('id-0')));
+    expect(unavailable).toMatchObject({ answer: { status: 200, code: 'upstream_unavailable' } });
+    setup.refresh = () => Promise.reject(new UpstreamRefused('invalid_grant'));
+    await expect(tokens.renewIdToken(alice, 'github', isNot('id-0'))).rejects.toThrow(LoginNeeded);
+    expect(await setup.row('alice')).toMatchObject({ state: 'needs_login' });
+  });
+});

@@ -70,6 +70,23 @@ class LinkedTokens implements StoredUserTokens {
     return this.#lookUp(this.#subjectOf(identity), provider);
   }
 
+  async renewIdToken(
+    identity: Identity,
+    provider: string,
+    isCurrent: (idToken: string | undefined) => boolean,
+  ): Promise<UserToken> {
+    const sub = this.#subjectOf(identity);
+    const slot = this.#slots.open(provider, sub);
+    try {
+      const isFresh: IsFresh = (link) => isCurrent(link.tokens.id_token) || link.tokens.refresh_token === undefined;
+      return this.#keep(slot, sub, await this.#renewals.renew(sub, provider, isFresh));
+    } catch (error) {
+      if (!(error instanceof LoginNeeded)) throw publicError(error, provider, this.#options.log);
+      this.#lacks(slot, sub);
+      throw error;
+    }
+  }
+
   refused(identity: Identity, provider: string, accessToken: string): boolean {
     const sub = this.#subjectOf(identity);
     const slot = this.#slots.open(provider, sub);

@@ -136,7 +136,9 @@ function checksText(backend: BackendConfig, { embedded_auth_server_config: authS
 
 function takesStoredTokens({ auth }: BackendConfig): boolean {
   return (
-    auth.type === 'upstream_inject' || (auth.type === 'token_exchange' && auth.subject_provider_name !== undefined)
+    auth.type === 'upstream_inject' ||
+    auth.type === 'xaa' ||
+    (auth.type === 'token_exchange' && auth.subject_provider_name !== undefined)
   );
 }
 

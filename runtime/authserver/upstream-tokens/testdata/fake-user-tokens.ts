@@ -3,8 +3,8 @@ import { LoginNeeded, type UserToken, type UserTokens } from '../../user-tokens.
 
 /** User tokens in memory, with a record of the calls. */
 export interface FakeUserTokens extends UserTokens {
-  /** Links a user to a provider. `next` is the token after a renewal. */
-  link(sub: string, provider: string, accessToken: string, options?: { idToken?: string; next?: string }): void;
+  /** Links a user to a provider. `next` and `nextIdToken` are the tokens after a renewal. */
+  link(sub: string, provider: string, accessToken: string, options?: LinkOptions): void;
   unlink(sub: string, provider: string): void;
   /** Makes the next `get` return a promise, as after five seconds. */
   forget(): void;
@@ -13,9 +13,16 @@ export interface FakeUserTokens extends UserTokens {
   readonly linkUrls: string[];
 }
 
+interface LinkOptions {
+  idToken?: string;
+  next?: string;
+  nextIdToken?: string;
+}
+
 interface Held {
   token: UserToken;
   next: string | undefined;
+  nextIdToken: string | undefined;
   refused: boolean;
 }
 
@@ -46,6 +53,15 @@ class FakeTokens implements FakeUserTokens {
     return wasForgotten ? Promise.resolve(found.token) : found.token;
   }
 
+  renewIdToken(identity: Identity, provider: string): Promise<UserToken> {
+    const found = this.#find(identity, provider);
+    if (!found) throw new LoginNeeded(provider);
+    this.renewals.push(found.token.accessToken);
+    const { next: accessToken = found.token.accessToken, nextIdToken: idToken = found.token.idToken } = found;
+    found.token = { ...found.token, accessToken, idToken };
+    return Promise.resolve(found.token);
+  }
+
   refused(identity: Identity, provider: string, accessToken: string): boolean {
     const found = this.#find(identity, provider);
     if (found && found.token.accessToken !== accessToken) return true;
@@ -72,9 +88,14 @@ class FakeTokens implements FakeUserTokens {
     this.#listeners.add(listener);
   }
 
-  link(sub: string, provider: string, accessToken: string, options: { idToken?: string; next?: string } = {}): void {
+  link(sub: string, provider: string, accessToken: string, options: LinkOptions = {}): void {
     const token: UserToken = { accessToken, idToken: options.idToken, expiresAt: undefined };
-    this.#held.set(`${sub}|${provider}`, { token, next: options.next, refused: false });
+    this.#held.set(`${sub}|${provider}`, {
+      token,
+      next: options.next,
+      nextIdToken: options.nextIdToken,
+      refused: false,
+    });
     this.#tell(sub);
   }
 
