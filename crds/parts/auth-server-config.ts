@@ -13,6 +13,7 @@ import { listByKey } from './collections.ts';
 import { DEFAULTS, LONGEST_LOGIN_DAYS } from './defaults.ts';
 import { secureUrl, urlIsSecure } from './oidc-config.ts';
 import { SecretKeyRef } from './references.ts';
+import { RegisteredClient } from './registered-client.ts';
 import { type Rule, valueAt, withRules } from './rule.ts';
 import { AuthServerStorage } from './storage.ts';
 import { type UpstreamProvider, UpstreamProvider as Provider } from './upstream-provider.ts';
@@ -57,6 +58,9 @@ const keys = {
 };
 
 const clients = {
+  clients: listByKey(RegisteredClient, 64, 'clientId')
+    .optional()
+    .describe('Clients that the administrator registers, beside those that register themselves.'),
   scopesSupported: Scopes.default([...DEFAULTS.scopesSupported]).describe('Scopes that clients may ask for.'),
   cimd: z
     .strictObject({ enabled: z.boolean().default(false).describe('Accept and advertise them.') })
@@ -160,7 +164,43 @@ const secureUpstreams: Rule<Providers & { insecureAllowHTTP: boolean }> = {
   ).join(' && ')})`,
 };
 
+interface Clients {
+  clients?: RegisteredClient[] | undefined;
+  scopesSupported: string[];
+  insecureAllowHTTP: boolean;
+}
+
+function insecureKeySets({ clients = [] }: Clients): (string | number)[][] {
+  return clients.flatMap(({ jwksUrl }, index) => (urlIsSecure.holds(jwksUrl) ? [] : [['clients', index, 'jwksUrl']]));
+}
+
+/** An attacker who changes the keys in transit can authenticate as the client. */
+const secureKeySets: Rule<Clients> = {
+  at: ['clients'],
+  message:
+    'the keys of a client are read by http on loopback only; write an https URL, or set insecureAllowHTTP to true',
+  holds: (value) => value.insecureAllowHTTP || insecureKeySets(value).length === 0,
+  places: insecureKeySets,
+  cel: `self.insecureAllowHTTP || !has(self.clients) || self.clients.all(c, ${urlIsSecure.cel(['jwksUrl'], 'c')})`,
+};
+
+function unknownScopes({ clients = [], scopesSupported }: Clients): (string | number)[][] {
+  return clients.flatMap(({ scopes = [] }, index) =>
+    scopes.flatMap((scope, at) => (scopesSupported.includes(scope) ? [] : [['clients', index, 'scopes', at]])),
+  );
+}
+
+const scopesAreSupported: Rule<Clients> = {
+  at: ['clients'],
+  message: 'a client has a scope that is not in scopesSupported; write it there, or remove it here',
+  holds: (value) => unknownScopes(value).length === 0,
+  places: unknownScopes,
+  cel: '!has(self.clients) || self.clients.all(c, !has(c.scopes) || c.scopes.all(s, s in self.scopesSupported))',
+};
+
 const rules = [
+  secureKeySets,
+  scopesAreSupported,
   secureUrl(['issuer'], ['insecureAllowHTTP']),
   secureUrl(['authorizationEndpointBaseUrl'], ['insecureAllowHTTP']),
   secureUpstreams,

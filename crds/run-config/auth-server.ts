@@ -3,7 +3,9 @@ import { text } from '../parts/primitives.ts';
 import { AuthServerConfig } from '../parts/auth-server-config.ts';
 import { DEFAULTS } from '../parts/defaults.ts';
 import { described, inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
+import { MAX_REDIRECT_URIS, MAX_URI_LENGTH } from '../parts/redirect-uri.ts';
 import { CaBundleRef } from '../parts/references.ts';
+import { RegisteredClient as ClientConfig } from '../parts/registered-client.ts';
 import { OAuth2, Oidc, UpstreamProvider, UserInfo as UserInfoConfig } from '../parts/upstream-provider.ts';
 import { Storage } from './storage.ts';
 
@@ -81,6 +83,24 @@ export const Upstream = z.discriminatedUnion('type', [
 ]);
 export type Upstream = z.infer<typeof Upstream>;
 
+const registered = ClientConfig.shape;
+
+/** A client that the administrator registered. Without a secret file and keys it is public. */
+export const RegisteredClient = objectLike(ClientConfig, {
+  client_id: registered.clientId,
+  display_name: registered.displayName,
+  verified: registered.verified,
+  client_secret_file: File.optional().describe('File with the client secret.'),
+  jwks: registered.jwks,
+  jwks_url: Url.optional(),
+  ca_bundle_file: meaning(CaBundleRef, File.optional()),
+  redirect_uris: z.array(text(MAX_URI_LENGTH)).max(MAX_REDIRECT_URIS).default([]),
+  grants: registered.grants,
+  scopes: Scopes.optional(),
+  consent: registered.consent,
+});
+export type RegisteredClient = z.infer<typeof RegisteredClient>;
+
 const config = AuthServerConfig.shape;
 const lifespans = config.tokenLifespans.unwrap().shape;
 const bounds = config.limits.unwrap().shape;
@@ -127,6 +147,11 @@ export const AuthServer = objectLike(AuthServerConfig, {
     enabled: z.boolean().default(true),
     allowed_redirect_hosts: z.array(z.string().max(260)).max(64).optional(),
   }).prefault({}),
+  clients: z
+    .array(RegisteredClient)
+    .max(64)
+    .default([])
+    .describe(config.clients.description ?? ''),
   introspection_clients: z
     .array(
       objectLike(config.introspectionClients, {

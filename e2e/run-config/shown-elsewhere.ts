@@ -48,6 +48,11 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
     fields: ['operational.log_level'],
   },
   {
+    file: 'runtime/authserver/consent/implicit-consent.test.ts',
+    test: 'has no part in a redirect URI that is not registered',
+    fields: ['embedded_auth_server_config.clients[].redirect_uris[]'],
+  },
+  {
     file: 'e2e/authserver/stored-token-exchange.test.ts',
     test: 'sends the ID token if that type is configured',
     fields: ['backends[].auth.subject_token_type'],

@@ -91,6 +91,11 @@ embeddedAuthServer:
   scopesSupported: [mcp]
   cimd: { enabled: true }
   registration: { enabled: false }
+  clients:
+    - { clientId: desk, displayName: Desk, verified: true, clientSecretRef: { name: a, key: s }, redirectUris: ['https://desk.example/cb'], scopes: [mcp], consent: implicit }
+    - { clientId: robot, jwks: '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}', grants: [client_credentials] }
+    - { clientId: worker.1, jwksUrl: 'https://worker.example/jwks', caBundleRef: { name: ca, key: ca.pem }, grants: [client_credentials] }
+    - { clientId: local~app, redirectUris: ['http://127.0.0.1/cb', 'my.app:/cb'] }
   introspectionClients: [{ clientId: a, clientSecretRef: { name: a, key: d } }]
   storage: { type: memory }
   revalidateAfter: 24h

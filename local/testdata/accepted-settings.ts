@@ -119,6 +119,11 @@ primaryUpstreamProvider: okta
 scopesSupported: [mcp]
 cimd: { enabled: true }
 registration: { enabled: true, allowedRedirectHosts: [vscode.dev] }
+clients:
+  - { clientId: desk, displayName: Desk, verified: true, clientSecretRef: { name: a, key: s }, redirectUris: ['https://desk.example/cb'], scopes: [mcp], consent: implicit }
+  - { clientId: robot, jwks: '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}', grants: [client_credentials] }
+  - { clientId: worker.1, jwksUrl: 'https://worker.example/jwks', caBundleRef: { name: ca, key: ca.pem }, grants: [client_credentials] }
+  - { clientId: local~app, redirectUris: ['http://127.0.0.1/cb', 'my.app:/cb'] }
 introspectionClients: [{ clientId: gate, clientSecretRef: { name: i, key: s } }]
 revalidateAfter: 30m
 limits: { registrationsPerMinute: 5, clients: 100, pendingLogins: 100, pendingLoginLifespan: 5m }

@@ -117,10 +117,10 @@ function spelledDifferently(server: AuthServerDocument, resourceUrl: string | un
   return [warning('IdentifiersDiffer', 'ClientsCompareBytes', `${problems.join('; ')}.`)];
 }
 
-function noNewClients({ registration, cimd }: AuthServerDocument): Finding[] {
-  if (registration?.enabled !== false || cimd?.enabled === true) return [];
+function noNewClients({ registration, cimd, clients = [] }: AuthServerDocument): Finding[] {
+  if (registration?.enabled !== false || cimd?.enabled === true || clients.length > 0) return [];
   const message =
-    'No new client can log in: write authServerConfig.registration.enabled: true, or cimd.enabled: true for clients that have a metadata document.';
+    'No new client can log in: write authServerConfig.registration.enabled: true, cimd.enabled: true for clients that have a metadata document, or clients for those that you register yourself.';
   return [warning('NoNewClients', 'RegistrationDisabled', message)];
 }
 

@@ -6,6 +6,7 @@ import type { Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList, KeyReference } from './file-list.ts';
 import { renderAuthServerStorage } from './render-storage.ts';
+import { renderClient } from './render-client.ts';
 import { redirectUriOf, type ResolvedUpstream, resolveUpstream } from './render-upstream.ts';
 import type { Finding } from './finding.ts';
 
@@ -160,6 +161,7 @@ export function resolveAuthServer(
       enabled: config.registration.enabled,
       allowed_redirect_hosts: config.registration.allowedRedirectHosts,
     }),
+    clients: config.clients?.map((client) => renderClient(client, files)),
     introspection_clients: config.introspectionClients?.map(({ clientId, clientSecretRef }, index) => ({
       client_id: clientId,
       client_secret_file: files.credential(clientSecretRef, `authServerConfig.introspectionClients[${index}]`),

@@ -1,4 +1,5 @@
 import { isBlank } from '#crds/parts/primitives';
+import { isGeneratedId } from '#crds/parts/registered-client';
 import { randomUUID } from 'node:crypto';
 import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
 import { isProxied } from '#lib/connections/proxy';
@@ -16,7 +17,9 @@ import { createJwksHandler, createMetadataHandler } from './metadata.ts';
 import { createErrorPages } from './pages/error-page.ts';
 import { chainOf } from './chain.ts';
 import { createClientDocuments, type ClientDocuments } from './register/client-documents.ts';
+import { isDocumentUrl } from './register/document-url.ts';
 import { createClients, type Clients } from './register/find-client.ts';
+import { openRegisteredClients, type RegisteredClients } from './register/registered-clients.ts';
 import { createRoutes } from './routes.ts';
 import type { AuthServerOptions, LastingParts, Stored } from './server-parts.ts';
 import { authServerUrls } from './urls.ts';
@@ -40,6 +43,8 @@ interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
 
 export interface Assembly {
   readonly route: (path: string) => RouteHandler | undefined;
+  /** Returns whether tokens of the client stay valid: those of a client that the administrator removed do not. */
+  readonly serves: (clientId: string | undefined) => boolean;
   close(): void;
 }
 
@@ -49,7 +54,8 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const resources = resourcesOf(parts);
   const urls = authServerUrls(config);
   const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
-  const clients = createClients({ storage, documents, now });
+  const registered = openRegisteredClients(config.clients, { ...parts, allowHttp: config.insecure_allow_http });
+  const clients = createClients({ storage, documents, registered, now });
   const frame = { server: new URL(resources[0]).host };
   const cookie = browserCookie(config.issuer, urls.authorize);
   const chain = chainOf(config);
@@ -65,7 +71,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   };
   const nextStep = createNextStep(loginSteps);
   const repeatAnswer = createRepeatAnswer({ ...parts, frame, limits });
-  const tokens = tokenSettings(parts, clients);
+  const tokens = tokenSettings(parts, clients, registered);
   const handlers = {
     token: createIssueTokens(tokens),
     revoke: createRevokeToken(tokens),
@@ -80,7 +86,12 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const renderErrorPage = createErrorPages(frame);
   return {
     route: createRoutes(handlers, { basePaths, readSource, renderErrorPage, answered, log }),
-    close: () => documents?.close(),
+    serves: (clientId = '') =>
+      isGeneratedId(clientId) || registered.get(clientId) !== undefined || isDocumentUrl(clientId),
+    close() {
+      documents?.close();
+      registered.close();
+    },
   };
 }
 
@@ -108,7 +119,7 @@ function introspectionClients({ config, readFile, log }: AssemblyParts) {
   });
 }
 
-function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
+function tokenSettings(parts: AssemblyParts, clients: Clients, registered: RegisteredClients): TokenSettings {
   const { config, storage, secrets, keys, sessions, known, providers, userTokens, record, log, changed, now } = parts;
   const { access_token_lifespan: access, refresh_token_lifespan: refresh } = config.token_lifespans;
   const ended = (key: string, sub: string): void => {
@@ -122,6 +133,7 @@ function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
     secrets,
     keys,
     clients,
+    registered,
     known,
     ended,
     record,

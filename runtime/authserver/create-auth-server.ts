@@ -64,7 +64,10 @@ class ReloadableAuthServer implements AuthServer {
   readonly jwks = () => this.#lasting.keys.jwks;
 
   /** Boundary 1 keeps this object, so it stays the same across updates. */
-  readonly sessions: SessionCheck = { claimsOf: (token, oldest) => this.#current.sessions.claimsOf(token, oldest) };
+  readonly sessions: SessionCheck = {
+    claimsOf: (token, oldest) =>
+      this.#current.assembly.serves(token.clientId) ? this.#current.sessions.claimsOf(token, oldest) : undefined,
+  };
 
   readonly userTokens: UserTokens = {
     get: (identity: Identity, provider) => this.#current.userTokens.get(identity, provider),

@@ -55,6 +55,24 @@ describe('authServerMetadata', () => {
     });
   });
 
+  it('lists the authentication methods and grants of the registered clients', () => {
+    const issuer = 'https://mcp.example.com';
+    const redirect_uris = ['https://a.example/cb'];
+    const a = { client_id: 'a', redirect_uris };
+    expect(metadataOf({ issuer, clients: [a] })).toMatchObject({ token_endpoint_auth_methods_supported: ['none'] });
+    const b = { client_id: 'b', client_secret_file: 'secret', redirect_uris };
+    const c = { client_id: 'c', jwks_url: 'https://c.example/jwks', grants: ['client_credentials'] };
+    const methods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+    const document = metadataOf({ issuer, clients: [a, b, c] });
+    expect(document).toMatchObject({
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: methods,
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    });
+    for (const endpoint of ['token', 'revocation'])
+      expect(document[`${endpoint}_endpoint_auth_signing_alg_values_supported`]).toContain('ES256');
+  });
+
   let server: TokenServer | undefined;
   afterEach(() => server?.close());
 

@@ -1,4 +1,5 @@
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+import { ALGORITHMS } from '#runtime/incoming/algorithms';
 import { jsonAnswer, type Handler } from './handler.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 import { authServerUrls } from './urls.ts';
@@ -11,6 +12,8 @@ const CACHED = { 'Cache-Control': `public, max-age=${MAX_AGE}` };
 export function authServerMetadata(config: AuthServerConfig): Readonly<Record<string, unknown>> {
   const urls = authServerUrls(config);
   const { registration, introspection_clients: introspection, cimd, scopes_supported } = config;
+  const methods = authenticationMethods(config);
+  const hasMachines = config.clients.some(({ grants }) => grants.includes('client_credentials'));
   return {
     issuer: urls.issuer,
     authorization_endpoint: urls.authorize,
@@ -20,12 +23,14 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
     scopes_supported,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
-    token_endpoint_auth_methods_supported: ['none'],
+    grant_types_supported: ['authorization_code', 'refresh_token', ...(hasMachines ? ['client_credentials'] : [])],
+    token_endpoint_auth_methods_supported: methods,
+    ...(methods.includes('private_key_jwt') && { token_endpoint_auth_signing_alg_values_supported: ALGORITHMS }),
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     revocation_endpoint: urls.revoke,
-    revocation_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: methods,
+    ...(methods.includes('private_key_jwt') && { revocation_endpoint_auth_signing_alg_values_supported: ALGORITHMS }),
     ...(introspection.length > 0 && {
       introspection_endpoint: urls.introspect,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
@@ -34,6 +39,17 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
   };
+}
+
+/** `none` comes first, because some clients take the first one. The MCP SDK drops its secret unless a method for it is listed. */
+function authenticationMethods({ clients }: AuthServerConfig): readonly string[] {
+  const hasSecrets = clients.some(({ client_secret_file: file }) => file !== undefined);
+  const hasKeys = clients.some(({ jwks, jwks_url: url }) => jwks !== undefined || url !== undefined);
+  return [
+    'none',
+    ...(hasSecrets ? ['client_secret_basic', 'client_secret_post'] : []),
+    ...(hasKeys ? ['private_key_jwt'] : []),
+  ];
 }
 
 /** Creates the metadata endpoint (RFC 8414 §3). The document depends on the configuration only. */

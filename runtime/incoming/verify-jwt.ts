@@ -1,8 +1,14 @@
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type ProtectedHeaderParameters } from 'jose';
 import { ALGORITHMS } from './algorithms.ts';
-import type { Challenges, InvalidToken } from './challenges.ts';
+import type { InvalidToken } from './challenges.ts';
 import type { KeySet } from './key-set.ts';
 import type { Refreshed } from './refreshed.ts';
+
+/** Errors of a refused token, and of keys that cannot be read. */
+interface Refusals {
+  invalid(reason: InvalidToken, cause?: unknown): Error;
+  unavailable(cause: unknown): Error;
+}
 
 interface JwtRules {
   readonly issuer: string;
@@ -10,7 +16,7 @@ interface JwtRules {
   readonly audience: string | undefined;
   /** Accepted `typ` values, in lower case without `application/`. An empty string stands for an absent `typ`. */
   readonly types: readonly string[];
-  readonly challenges: Challenges;
+  readonly challenges: Refusals;
   readonly now: () => number;
   readonly keysMayCome?: (() => boolean) | undefined;
 }
@@ -34,7 +40,7 @@ export function acceptedTypes(settings: { embedded: boolean; required_typ?: stri
   return ['at+jwt', 'jwt', ''];
 }
 
-/** Ignores `jku`, `x5u`, `x5c` and `jwk`: keys come only from the key source. @throws RequestError 401, or 503 if keys are unavailable */
+/** Ignores `jku`, `x5u`, `x5c` and `jwk`: keys come only from the key source. @throws the refusals of `rules` */
 export async function verifyJwt(
   token: string,
   header: ProtectedHeaderParameters,
@@ -78,7 +84,7 @@ async function verifyWithRenewal(
   }
 }
 
-async function orUnavailable<T>(read: () => T | Promise<T>, challenges: Challenges): Promise<T> {
+async function orUnavailable<T>(read: () => T | Promise<T>, challenges: Refusals): Promise<T> {
   try {
     return await read();
   } catch (error) {

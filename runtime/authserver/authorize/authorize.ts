@@ -1,6 +1,7 @@
 import type { Audit } from '#runtime/audit/audit';
 import { auditSubjects } from '../audit-subjects.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
+import { isWebRedirect } from '#crds/parts/redirect-uri';
 import { checkLoginRate } from '../login/check-login-rate.ts';
 import { beginLogin } from '../login/login-rows.ts';
 import { consentKey } from '../consent/consent-key.ts';
@@ -77,9 +78,11 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
   const { request, prompt, client, browser, facts } = asked;
   const user = prompt.login ? undefined : browser.login?.user;
   const consent = consentKey(request);
+  const isWaived = client.consent === 'implicit' && isWebRedirect(request.redirect_uri);
   const isRemembered =
     consent !== undefined && user !== undefined && browser.login?.consents.includes(consent) === true;
-  if (prompt.none) await checkSilent(settings, browser, isRemembered);
+  const needsNoPage = isWaived || isRemembered;
+  if (prompt.none) await checkSilent(settings, browser, needsNoPage);
   await checkLoginRate(settings, facts.remoteAddress);
   // Without a consent page, optional providers that are not linked are left out.
   const remaining = chain.providers.filter(({ required }) => required).map(({ name }) => name);
@@ -95,7 +98,7 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
     request,
   };
   note(settings, asked);
-  if (isRemembered && !prompt.consent) return nextStep(login, browser, { silent: prompt.none });
+  if (needsNoPage && !prompt.consent) return nextStep(login, browser, { silent: prompt.none });
   return showConsent(settings, login, client, browser);
 }
 
@@ -103,10 +106,10 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
 async function checkSilent(
   { storage, chain }: AuthorizeSettings,
   { login }: Browser,
-  isRemembered: boolean,
+  needsNoPage: boolean,
 ): Promise<void> {
   if (login === undefined) throw new OAuthError('login_required', 'Nobody is logged in with this browser');
-  if (!isRemembered) throw new OAuthError('interaction_required', 'The user has to be asked');
+  if (!needsNoPage) throw new OAuthError('interaction_required', 'The user has to be asked');
   const providers = viewChain(chain, await storage.linksOf(login.user.sub));
   if (providers.some(({ required, state }) => required && state !== 'linked')) {
     throw new OAuthError('interaction_required', 'The user has to log in at a provider');

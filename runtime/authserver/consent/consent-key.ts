@@ -1,6 +1,6 @@
 import { hashId } from '../ids.ts';
 import { isDocumentUrl } from '../register/document-url.ts';
-import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
+import { withoutLoopbackPort } from '#crds/parts/redirect-uri';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 
 /** Undefined: never remembered, because any local program can use a metadata document's public URL with loopback or a custom scheme. */

@@ -37,6 +37,7 @@ export async function showConsent(
     ticket,
     connections: urls.connections,
     clientName: client.client_name,
+    isVerified: client.isVerified === true,
     clientHost: isDocumentUrl(client.client_id) ? new URL(client.client_id).host : undefined,
     redirect: describeRedirect(request.redirect_uri),
     scope: request.scope,

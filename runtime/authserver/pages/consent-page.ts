@@ -11,6 +11,8 @@ interface ConsentView {
   readonly ticket: string;
   readonly connections: string;
   readonly clientName: string | undefined;
+  /** The administrator vouches for the name. */
+  readonly isVerified: boolean;
   /** Host of the client's metadata document. The client controls this host. */
   readonly clientHost: string | undefined;
   readonly redirect: RedirectTarget;
@@ -37,14 +39,14 @@ function clientNameOf({ clientName, clientHost }: ConsentView): Html {
   return clientName === undefined ? html`${clientHost ?? 'An application'}` : html`“<bdi>${clientName}</bdi>”`;
 }
 
-function facts({ clientName, clientHost, redirect }: ConsentView): Html {
+function facts({ clientName, clientHost, isVerified, redirect }: ConsentView): Html {
   const described = clientHost !== undefined && html`<br /><small>described at ${clientHost}</small>`;
   return html`<dl class="facts">
     <div>
       <dt>Application</dt>
       <dd>
         <strong><bdi>${clientName ?? 'It gave no name'}</bdi></strong>
-        <span class="badge warn">Name not verified</span>${described}
+        ${nameBadge(isVerified)}${described}
       </dd>
     </div>
     <div>
@@ -52,6 +54,12 @@ function facts({ clientName, clientHost, redirect }: ConsentView): Html {
       <dd><strong>${redirect.host}</strong><br /><small>${redirect.uri}</small></dd>
     </div>
   </dl>`;
+}
+
+function nameBadge(isVerified: boolean): Html {
+  return isVerified
+    ? html`<span class="badge good">Verified by the administrator</span>`
+    : html`<span class="badge warn">Name not verified</span>`;
 }
 
 function warning({ kind }: RedirectTarget): Html | undefined {

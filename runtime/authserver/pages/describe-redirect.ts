@@ -1,4 +1,4 @@
-import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
+import { withoutLoopbackPort } from '#crds/parts/redirect-uri';
 
 export interface RedirectTarget {
   readonly kind: 'web' | 'loopback' | 'app';

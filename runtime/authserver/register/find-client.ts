@@ -4,6 +4,7 @@ import type { AuthStorage } from '../storage/storage.ts';
 import type { ClientDocuments } from './client-documents.ts';
 import type { Client } from './client.ts';
 import { isDocumentUrl } from './document-url.ts';
+import type { RegisteredClients } from './registered-clients.ts';
 
 /** Lifespan of a registered client since it last got tokens, in milliseconds. */
 export const CLIENT_LIFESPAN = 30 * 86_400_000;
@@ -26,10 +27,12 @@ export interface Clients {
 interface ClientSettings {
   readonly storage: AuthStorage;
   readonly documents: ClientDocuments | undefined;
+  /** Clients that the administrator registered. */
+  readonly registered: Pick<RegisteredClients, 'get'>;
   readonly now: () => number;
 }
 
-export function createClients({ storage, documents, now }: ClientSettings): Clients {
+export function createClients({ storage, documents, registered, now }: ClientSettings): Clients {
   const touched = new BoundedMap<string, number>(MAX_TOUCHED);
 
   async function lengthen(key: string): Promise<void> {
@@ -39,16 +42,24 @@ export function createClients({ storage, documents, now }: ClientSettings): Clie
     touched.set(key, now());
   }
 
-  async function findRegistered(clientId: string): Promise<Client | undefined> {
+  async function findSelfRegistered(clientId: string): Promise<Client | undefined> {
     if (clientId === '' || clientId.length > MAX_CLIENT_ID) return undefined;
     return storage.get('client', hashId(clientId));
   }
 
   return {
-    find: async (clientId, asker) =>
-      documents !== undefined && isDocumentUrl(clientId) ? documents.read(clientId, asker) : findRegistered(clientId),
+    async find(clientId, asker) {
+      const known = registered.get(clientId);
+      if (known) return known;
+      if (documents !== undefined && isDocumentUrl(clientId)) return documents.read(clientId, asker);
+      return findSelfRegistered(clientId);
+    },
     isKnown: async (clientId) =>
-      (documents !== undefined && isDocumentUrl(clientId)) || (await findRegistered(clientId)) !== undefined,
-    use: (clientId) => lengthen(hashId(clientId)),
+      registered.get(clientId) !== undefined ||
+      (documents !== undefined && isDocumentUrl(clientId)) ||
+      (await findSelfRegistered(clientId)) !== undefined,
+    use: async (clientId) => {
+      if (registered.get(clientId) === undefined) await lengthen(hashId(clientId));
+    },
   };
 }

@@ -1,9 +1,4 @@
-const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
-
-/** Returns a loopback http URI without its port, or undefined for another URI. Other spellings of loopback do not match. */
-export function withoutLoopbackPort(uri: string): string | undefined {
-  return LOOPBACK.test(uri) ? uri.replace(LOOPBACK, '$1') : undefined;
-}
+import { withoutLoopbackPort } from '#crds/parts/redirect-uri';
 
 /** Must equal byte for byte (RFC 9700 §4.1.3), except the loopback port: a native client does not know it in advance (RFC 8252 §7.3). */
 export function matchRedirectUri(asked: string, registered: readonly string[]): boolean {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { MAX_REDIRECT_URIS, MAX_URI_LENGTH } from '#crds/parts/redirect-uri';
 import { OAuthError } from '../errors.ts';
 import type { ClientRow } from '../storage/rows.ts';
-import { MAX_REDIRECT_URIS, MAX_URI_LENGTH, checkRedirectUri, isAllowedHost } from './check-redirect-uri.ts';
+import { checkRedirectUri, isAllowedHost } from './check-redirect-uri.ts';
 
 const MAX_NAME = 100;
 const MAX_SCOPE = 4096;

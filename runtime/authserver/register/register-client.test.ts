@@ -222,7 +222,7 @@ describe('client registration', () => {
       (await server.visit(server.authorizeUrl(unused, { redirect_uri: WEB }))).status,
     ];
     const { storage, clock } = server;
-    await createClients({ storage, documents: undefined, now: () => clock.time }).use(used);
+    await createClients({ storage, documents: undefined, registered: new Map(), now: () => clock.time }).use(used);
     clock.time += NEW_CLIENT_LIFESPAN - 1000;
     expect(await seen()).toEqual([200, 200]);
     clock.time += 2000;

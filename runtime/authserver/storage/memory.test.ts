@@ -59,6 +59,9 @@ describe('createMemoryStorage', () => {
     await one.put('ticket', 'a', { sub: 'ann', provider: 'git' }, { lifespan: LONG });
     await one.put('ticket', 'b', { sub: 'ann', provider: 'git' }, { lifespan: LONG });
     expect(await one.get('ticket', 'a')).toBeUndefined();
+    expect(await one.useAssertion('a', LONG)).toBe('used');
+    expect(await one.useAssertion('b', LONG)).toBe('full');
+    expect(await one.useAssertion('a', LONG)).toBe('replayed');
   });
 
   it('removes expired rows by itself', async () => {

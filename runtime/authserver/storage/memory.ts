@@ -1,10 +1,12 @@
 import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts';
 import { ExpiringRows } from './expiring-rows.ts';
 import { HeldByUser } from './held-by-user.ts';
+import { markUsed, openPlainTables, type PlainTables } from './plain-tables.ts';
 import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import type {
   Amendment,
+  AssertionUse,
   AuthStorage,
   Finished,
   FinishedLogin,
@@ -14,6 +16,7 @@ import type {
   Rotated,
   Rotation,
   Sizes,
+  SlotSession,
 } from './storage.ts';
 
 interface Code {
@@ -33,7 +36,7 @@ class MemoryStorage implements AuthStorage {
   readonly unacknowledged = 0;
   readonly #now: () => number;
   readonly #bounds: MemoryBounds;
-  readonly #plain: { readonly [Kind in keyof PlainRows]: ExpiringRows<PlainRows[Kind]> };
+  readonly #plain: PlainTables;
   readonly #codes: ExpiringRows<Code>;
   readonly #sessions: ExpiringRows<ActiveSession>;
   readonly #links: ExpiringRows<Links>;
@@ -44,13 +47,7 @@ class MemoryStorage implements AuthStorage {
   constructor(now: () => number, bounds: MemoryBounds) {
     this.#now = now;
     this.#bounds = bounds;
-    this.#plain = {
-      client: new ExpiringRows(now),
-      login: new ExpiringRows(now),
-      browser: new ExpiringRows(now),
-      ticket: new ExpiringRows(now),
-      answer: new ExpiringRows(now),
-    };
+    this.#plain = openPlainTables(now);
     this.#codes = new ExpiringRows(now, (id, { sub }) => this.#held.remove(sub, waiting(id)));
     this.#sessions = new ExpiringRows(now, (key, { sub }) => this.#held.remove(sub, key));
     this.#links = new ExpiringRows(now);
@@ -127,6 +124,23 @@ class MemoryStorage implements AuthStorage {
     this.#held.remove(code.sub, waiting(id));
     this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
     return Promise.resolve({ outcome: 'redeemed' });
+  }
+
+  useAssertion(id: string, lifespan: number): Promise<AssertionUse> {
+    const bounds = { now: this.#now(), lifespan, capacity: this.#bounds.rows };
+    return Promise.resolve(markUsed(this.#plain, id, bounds));
+  }
+
+  holdSession({ slot, key: newKey, row, lifespan }: SlotSession): Promise<string> {
+    const now = this.#now();
+    const held = this.#plain.slot.get(slot)?.session;
+    const key = held !== undefined && this.#sessions.get(held) ? held : newKey;
+    const endsAt = sessionEnd(row, lifespan, now);
+    this.#sessions.evictFor(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
+    this.#keepSession(key, newSession(row, now), endsAt);
+    this.#plain.slot.evictFor(slot, this.#bounds.rows);
+    this.#plain.slot.set(slot, { session: key }, endsAt);
+    return Promise.resolve(key);
   }
 
   getSession(key: string): Promise<ActiveSession | undefined> {

@@ -14,6 +14,8 @@ const LOOKS_RIGHT: { readonly [Kind in keyof StoredRows]: (row: Partial<StoredRo
   browser: ({ user, logged_in_at, consents, ends_at }) =>
     isText(user?.sub) && isNumber(logged_in_at) && Array.isArray(consents) && isNumber(ends_at),
   ticket: ({ sub, provider }) => isText(sub) && isText(provider),
+  assertion: ({ used_at }) => isNumber(used_at),
+  slot: ({ session }) => isText(session),
   answer: ({ sealed, made_at }) => isText(sealed) && isNumber(made_at),
   code: ({ request, user }) => isText(request?.client_id) && isText(request.code_challenge) && isText(user?.sub),
   session: ({ client_id, sub, scope, user, kid, gen, ends_at }) =>

@@ -12,6 +12,7 @@ import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { countUp } from './session-rules.ts';
 import {
   type Amendment,
+  type AssertionUse,
   type AuthStorage,
   type Finished,
   type FinishedLogin,
@@ -21,6 +22,7 @@ import {
   type Rotated,
   type Rotation,
   type Sizes,
+  type SlotSession,
   StorageUnavailable,
 } from './storage.ts';
 
@@ -31,6 +33,8 @@ const INDEX: Readonly<Record<keyof PlainRows, string>> = {
   browser: 'browsers',
   ticket: 'tickets',
   answer: 'answers',
+  assertion: 'assertions',
+  slot: 'slots',
 };
 
 const CODE = 'code:';
@@ -125,6 +129,25 @@ class RedisStorage implements AuthStorage {
     if (answer !== 1) return { outcome: 'replayed', session: String(answer) };
     await this.#makeDurable(() => this.#parts.durable.run(logins.UNDO_REDEMPTION, this.#prefix, id, key, row.sub));
     return { outcome: 'redeemed' };
+  }
+
+  async useAssertion(id: string, lifespan: number): Promise<AssertionUse> {
+    const answer = await this.#parts.durable.run(
+      rows.USE_ASSERTION,
+      this.#prefix,
+      id,
+      millis(lifespan),
+      ROWS_OF_A_KIND,
+    );
+    if (answer === 0) return 'replayed';
+    if (answer === 2) return 'full';
+    await this.#makeDurable();
+    return 'used';
+  }
+
+  async holdSession({ slot, key, row, lifespan }: SlotSession): Promise<string> {
+    const values = [slot, key, row.sub, millis(lifespan), row.ends_at, ...fieldsOf(row)];
+    return String(await this.#redis.run(sessions.HOLD_SESSION, this.#prefix, ...values));
   }
 
   async getSession(key: string): Promise<ActiveSession | undefined> {

@@ -134,6 +134,16 @@ export interface TicketRow {
   readonly used_by?: string;
 }
 
+/** Assertion that was used, stored under a hash of its issuer and `jti` until it expires. */
+export interface AssertionRow {
+  readonly used_at: number;
+}
+
+/** Session that successive grants without a refresh token share, stored under a hash of what they have in common. */
+export interface SlotRow {
+  readonly session: string;
+}
+
 /** Answer for a repeated request, stored under a hash of browser and request. */
 export interface AnswerRow {
   /** JSON of status, headers and body. */

@@ -7,6 +7,7 @@ import { LOGINS } from './sqlite/schema.ts';
 import * as sql from './sqlite/statements.ts';
 import type {
   Amendment,
+  AssertionUse,
   AuthStorage,
   Finished,
   FinishedLogin,
@@ -16,6 +17,7 @@ import type {
   Rotated,
   Rotation,
   Sizes,
+  SlotSession,
 } from './storage.ts';
 
 class SqliteStorage implements AuthStorage {
@@ -96,6 +98,27 @@ class SqliteStorage implements AuthStorage {
       this.#putSession(key, newSession(row, now), now, sessionEnd(row, lifespan, now));
       this.#endExcess(row.sub, key, now);
       return { outcome: 'redeemed' };
+    });
+  }
+
+  useAssertion(id: string, lifespan: number): Promise<AssertionUse> {
+    return this.#database.write((now): AssertionUse => {
+      if (this.#database.row(sql.GET, 'assertion', id, now)) return 'replayed';
+      if (Number(this.#database.row(sql.SIZE, 'assertion', id, now)?.size) >= ROWS_OF_A_KIND) return 'full';
+      this.#database.run(sql.PUT, 'assertion', id, JSON.stringify({ used_at: now }), now + lifespan);
+      return 'used';
+    });
+  }
+
+  holdSession({ slot, key: newKey, row, lifespan }: SlotSession): Promise<string> {
+    return this.#database.write((now) => {
+      const held = rowOf('slot', this.#database.row(sql.GET, 'slot', slot, now))?.session;
+      const key = held !== undefined && this.#session(held, now) ? held : newKey;
+      const endsAt = sessionEnd(row, lifespan, now);
+      this.#putSession(key, newSession(row, now), now, endsAt);
+      this.#endExcess(row.sub, key, now);
+      this.#database.run(sql.PUT, 'slot', slot, JSON.stringify({ session: key }), endsAt);
+      return key;
     });
   }
 

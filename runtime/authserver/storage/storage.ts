@@ -1,5 +1,6 @@
 import type {
   AnswerRow,
+  AssertionRow,
   BrowserRow,
   ClientRow,
   CodeRow,
@@ -7,6 +8,7 @@ import type {
   ActiveSession,
   LoginRow,
   SessionRow,
+  SlotRow,
   TicketRow,
 } from './rows.ts';
 
@@ -17,6 +19,8 @@ export interface PlainRows {
   browser: BrowserRow;
   ticket: TicketRow;
   answer: AnswerRow;
+  assertion: AssertionRow;
+  slot: SlotRow;
 }
 
 export { StorageUnavailable } from '#runtime/storage/storage-unavailable';
@@ -52,6 +56,17 @@ export interface Rotation {
   readonly required?: readonly string[];
   /** Session as read before. A remote storage may reuse it unless the session was amended since. */
   readonly known?: ActiveSession | undefined;
+}
+
+export type AssertionUse = 'used' | 'replayed' | 'full';
+
+export interface SlotSession {
+  /** Hash of what the grants that share the session have in common. */
+  readonly slot: string;
+  /** Key of the session if the slot holds none. */
+  readonly key: string;
+  readonly row: SessionRow;
+  readonly lifespan: number;
 }
 
 /** Result of asking the primary provider. `user` is set when the provider returned new facts. */
@@ -120,6 +135,17 @@ export interface AuthStorage {
    * durable on return (WAIT, if there are replicas).
    */
   redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed>;
+
+  /**
+   * Marks an assertion as used for `lifespan`, at most once. It evicts no other one: `full` when the storage can take no more. Durable
+   * on return.
+   */
+  useAssertion(id: string, lifespan: number): Promise<AssertionUse>;
+  /**
+   * Creates the session of a slot, or replaces the row of the active one and extends it. An ended session leaves its slot, so that its
+   * former tokens stay invalid. @returns the key of the session
+   */
+  holdSession(session: SlotSession): Promise<string>;
 
   getSession(key: string): Promise<ActiveSession | undefined>;
   /**

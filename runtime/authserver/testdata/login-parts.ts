@@ -5,6 +5,7 @@ import { createBrowsers } from '../browser/browsers.ts';
 import { createRepeatAnswer } from '../browser/repeat-answer.ts';
 import { chainOf } from '../chain.ts';
 import type { ClientDocuments } from '../register/client-documents.ts';
+import { registeredClients } from './registered-clients.ts';
 import { createClients } from '../register/find-client.ts';
 import { createMemoryStorage } from '../storage/memory.ts';
 import type { AuthStorage } from '../storage/storage.ts';
@@ -35,7 +36,7 @@ export function loginParts(origin: string, { config: more, time, documents, wrap
   const cookie = browserCookie(config.issuer, urls.authorize);
   const chain = chainOf(config);
   const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
-  const clients = createClients({ storage, documents, now });
+  const clients = createClients({ storage, documents, registered: registeredClients(config, now), now });
   const resources = [RESOURCE] as const;
   const secrets = createSecretRing([], { now, random: randomBytes });
   const sealed = { storage, secrets, place: PLACE };

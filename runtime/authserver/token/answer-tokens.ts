@@ -9,12 +9,13 @@ import type { TokenSettings } from './token-settings.ts';
 /** Successful grant (RFC 6749 §5.1). */
 export interface Grant {
   readonly key: string;
-  readonly refreshToken: TokenParts;
+  /** Undefined: the grant has none. */
+  readonly refreshToken: TokenParts | undefined;
   readonly session: SessionRow;
   readonly scope: readonly string[];
 }
 
-/** Returns the access and refresh token of a session. @throws OAuthError 503 */
+/** Returns the access token of a session, and its refresh token if it has one. @throws OAuthError 503 */
 export async function answerTokens(
   { key, refreshToken, session, scope }: Grant,
   settings: TokenSettings,
@@ -28,7 +29,7 @@ export async function answerTokens(
       access_token: token,
       token_type: 'Bearer',
       expires_in: expiresIn,
-      refresh_token: joinRefreshToken(refreshToken),
+      ...(refreshToken && { refresh_token: joinRefreshToken(refreshToken) }),
       scope: scope.join(' '),
     },
     200,

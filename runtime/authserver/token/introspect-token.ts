@@ -1,8 +1,6 @@
-import { isBlank } from '#crds/parts/primitives';
-import { hash, timingSafeEqual } from 'node:crypto';
 import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Handler, type RequestFacts } from '../handler.ts';
-import { readBasic } from './client-credentials.ts';
+import { isSecretAmong, readBasic, readSecrets } from './client-credentials.ts';
 import { findToken, type FoundToken } from './find-token.ts';
 import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
@@ -28,21 +26,14 @@ export function createIntrospectToken(
 
 /** Authenticates the caller. @throws OAuthError `invalid_client` */
 function checkCaller(
-  { headers }: RequestFacts,
+  facts: RequestFacts,
   parameters: ReadonlyMap<string, string>,
   clients: readonly IntrospectionClient[],
 ): void {
-  const basic = readBasic(headers.authorization);
-  const id = basic?.user ?? parameters.get('client_id');
-  const secret = basic?.password ?? parameters.get('client_secret');
-  const digest = (text: string) => hash('sha256', text, 'buffer');
-  const given = digest(secret ?? '');
-  // All clients are compared, so that the response time does not reveal which ids exist.
-  const fits = clients.map(({ clientId, readSecret }) => {
-    const isSecret = timingSafeEqual(given, digest(readSecret()));
-    return isSecret && clientId === id && secret !== undefined && !isBlank(secret);
-  });
-  if (!fits.includes(true))
+  const basic = readBasic(facts.headers.authorization).map(({ user }) => user);
+  const ids = basic.length > 0 ? basic : [parameters.get('client_id')];
+  const fits = clients.filter(({ clientId }) => ids.includes(clientId));
+  if (!fits.some(({ clientId, readSecret }) => isSecretAmong(readSecrets(facts, parameters, clientId), readSecret())))
     throw new OAuthError('invalid_client', 'Client id and secret are not those of a client that may ask');
 }
 

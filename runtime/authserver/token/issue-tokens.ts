@@ -1,33 +1,41 @@
 import { OAuthError } from '../errors.ts';
 import type { Answer, Handler, RequestFacts } from '../handler.ts';
-import { readClientId } from './client-credentials.ts';
+import type { RegisteredClient } from '../register/registered-clients.ts';
+import { authenticateClient } from './authenticate-client.ts';
+import { issueClientToken } from './issue-client-token.ts';
 import { readForm, required } from './read-form.ts';
 import { redeemCode } from './redeem-code.ts';
 import { refreshSession } from './refresh-session.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-type GrantType = (
-  facts: RequestFacts,
-  parameters: ReadonlyMap<string, string>,
-  clientId: string,
-  settings: TokenSettings,
-) => Promise<Answer>;
+interface GrantType {
+  readonly issue: (
+    facts: RequestFacts,
+    parameters: ReadonlyMap<string, string>,
+    clientId: string,
+    settings: TokenSettings,
+  ) => Promise<Answer>;
+  /** The grant that a registered client needs. */
+  readonly needs: RegisteredClient['grants'][number];
+}
 
-const GRANTS: ReadonlyMap<string, GrantType> = new Map([
-  ['authorization_code', redeemCode],
-  ['refresh_token', refreshSession],
+const GRANTS: ReadonlyMap<string, GrantType> = new Map<string, GrantType>([
+  ['authorization_code', { issue: redeemCode, needs: 'authorization_code' }],
+  ['refresh_token', { issue: refreshSession, needs: 'authorization_code' }],
+  ['client_credentials', { issue: issueClientToken, needs: 'client_credentials' }],
 ]);
 
-/** Creates the token endpoint (RFC 6749 §3.2) for public clients. */
+/** Creates the token endpoint (RFC 6749 §3.2). */
 export function createIssueTokens(settings: TokenSettings): Handler {
   return async (facts) => {
     const parameters = readForm(facts);
     const grantType = required(parameters, 'grant_type');
     const grant = GRANTS.get(grantType);
-    if (!grant)
-      throw new OAuthError('unsupported_grant_type', 'The grant types are authorization_code and refresh_token');
+    if (!grant) throw new OAuthError('unsupported_grant_type', `The grant types are ${[...GRANTS.keys()].join(', ')}`);
     try {
-      return await grant(facts, parameters, readClientId(facts, parameters), settings);
+      const clientId = await authenticateClient(facts, parameters, settings);
+      checkGrant(grant, settings.registered.get(clientId));
+      return await grant.issue(facts, parameters, clientId, settings);
     } catch (error) {
       recordRefusal(error, grantType, facts, settings);
       throw error;
@@ -35,7 +43,13 @@ export function createIssueTokens(settings: TokenSettings): Handler {
   };
 }
 
-/** Records the reason of a refusal. The client is not authenticated, so it is left out. */
+/** Clients that register themselves have the grants of users only. @throws OAuthError `unauthorized_client` */
+function checkGrant({ needs }: GrantType, client: RegisteredClient | undefined): void {
+  if ((client?.grants ?? ['authorization_code']).includes(needs)) return;
+  throw new OAuthError('unauthorized_client', 'The client is not registered for this grant');
+}
+
+/** Records the reason of a refusal. The client may not be authenticated, so it is left out. */
 function recordRefusal(
   error: unknown,
   grantType: string,

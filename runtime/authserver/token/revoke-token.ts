@@ -1,6 +1,6 @@
 import { auditSubjects } from '../audit-subjects.ts';
 import type { Handler } from '../handler.ts';
-import { readClientId } from './client-credentials.ts';
+import { authenticateClient } from './authenticate-client.ts';
 import { findToken } from './find-token.ts';
 import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
@@ -9,7 +9,7 @@ import type { TokenSettings } from './token-settings.ts';
 export function createRevokeToken(settings: TokenSettings): Handler {
   return async (facts) => {
     const parameters = readForm(facts);
-    const clientId = readClientId(facts, parameters);
+    const clientId = await authenticateClient(facts, parameters, settings);
     const found = await findToken(required(parameters, 'token'), settings);
     if (found?.session.client_id === clientId) {
       const { key, session } = found;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '../ids.ts';
 import { startTokenServer, type Came, type TokenServer } from './testdata/token-server.ts';
 
 describe('token endpoint', () => {
@@ -20,8 +21,8 @@ describe('token endpoint', () => {
     ['the name of a member of every object', { grant_type: 'constructor' }, 'unsupported_grant_type'],
     ['no client', { grant_type: 'refresh_token', refresh_token: 'x' }, 'invalid_request'],
     ['an empty client', { grant_type: 'refresh_token', refresh_token: 'x', client_id: '' }, 'invalid_request'],
-    ['no code', { grant_type: 'authorization_code', client_id: 'c' }, 'invalid_request'],
-    ['no refresh token', { grant_type: 'refresh_token', client_id: 'c' }, 'invalid_request'],
+    ['no code', { grant_type: 'authorization_code', client_id: newId() }, 'invalid_request'],
+    ['no refresh token', { grant_type: 'refresh_token', client_id: newId() }, 'invalid_request'],
   ])('rejects a request with %s', async (_name, form, error) => {
     invalid(await server.post('/oauth/token', form), error);
   });

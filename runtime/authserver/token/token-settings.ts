@@ -1,6 +1,7 @@
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { RotatingSecretRing } from '#runtime/keys/create-secret-ring';
 import type { SigningKeys } from '../keys/signing-keys.ts';
+import type { RegisteredClients } from '../register/registered-clients.ts';
 import type { ActiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import type { KnownSessions } from './known-session.ts';
@@ -18,6 +19,8 @@ export interface TokenSettings {
     isKnown(clientId: string): Promise<boolean>;
     use(clientId: string): Promise<void>;
   };
+  /** Clients that the administrator registered. */
+  readonly registered: Pick<RegisteredClients, 'get'>;
   readonly requiredProviders: readonly string[];
   /** Asks the primary provider, if due. @throws OAuthError `invalid_grant` when the session has ended, 503 after too long a silence */
   readonly revalidate: (key: string, session: ActiveSession) => Promise<void>;

@@ -110,6 +110,7 @@ class LinkedTokens implements StoredUserTokens {
 
   async linkUrl(identity: Identity, provider: string): Promise<string> {
     const sub = this.#subjectOf(identity);
+    if (sub === identity.clientId) throw hasNoAccounts(provider);
     try {
       return await this.#linkUrls.of(sub, provider);
     } catch (error) {
@@ -268,4 +269,14 @@ class LinkedTokens implements StoredUserTokens {
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** A client that got its token by client credentials is its own subject. No user can log in as it. */
+function hasNoAccounts(provider: string): RequestError {
+  return new RequestError({
+    status: 200,
+    code: 'client_has_no_accounts',
+    text: `A client that acts as itself has no account at ${provider}: call in the name of a user`,
+    rpc: { code: -32603 },
+  });
 }

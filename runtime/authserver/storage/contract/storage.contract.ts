@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe } from '@jest/globals';
+import { assertionsContract } from './assertions.contract.ts';
 import { linksContract } from './links.contract.ts';
 import { loginsContract } from './logins.contract.ts';
 import type { Opened } from './opened.contract.ts';
@@ -26,5 +27,6 @@ export function storageContract(name: string, open: () => Opened | Promise<Opene
     sessionsContract(storage);
     rotationContract(storage);
     linksContract(storage);
+    assertionsContract(storage);
   });
 }

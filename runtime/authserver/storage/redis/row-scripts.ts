@@ -55,6 +55,17 @@ redis.call('DEL', prefix .. kind .. ':' .. id)
 redis.call('ZREM', prefix .. index, id)
 return 1`);
 
+/** id, lifespan, capacity → 1; 0 for an assertion that was used; 2 when the capacity is reached. */
+export const USE_ASSERTION = script(`
+local id, lifespan, capacity = unpack(ARGV, 2)
+local key = prefix .. 'assertion:' .. id
+sweep('assertions')
+if redis.call('EXISTS', key) == 1 then return 0 end
+if redis.call('ZCOUNT', prefix .. 'assertions', '(' .. now, '+inf') >= tonumber(capacity) then return 2 end
+redis.call('SET', key, '{"used_at":' .. string.format('%.0f', now) .. '}', 'PX', lifespan)
+add('assertions', id, now + lifespan)
+return 1`);
+
 /** name, holder. Deletes the lease only if this holder has it. */
 export const RELEASE = script(`
 local key = prefix .. 'lease:' .. ARGV[2]

@@ -39,6 +39,25 @@ lengthen_links(sub, at)
 return rotated('gen', tostring(gen + 1), 'rotated_at', tostring(now), 'kid', kid)`,
 );
 
+/** slot, key, sub, lifespan, end; then fields and values of the session → the key of the session. */
+export const HOLD_SESSION = script(
+  USERS,
+  `
+local slot, key, sub, lifespan, ends_at = unpack(ARGV, 2)
+local held = redis.call('GET', prefix .. 'slot:' .. slot)
+local former = held and cjson.decode(held).session
+if former and redis.call('EXISTS', prefix .. 'session:' .. former) == 1 then key = former end
+local at = math.min(now + lifespan, tonumber(ends_at))
+redis.call('HSET', prefix .. 'session:' .. key, 'gen', 0, 'rotated_at', now, unpack(ARGV, 7))
+redis.call('PEXPIREAT', prefix .. 'session:' .. key, at)
+sweep('sessions')
+add('sessions', key, at)
+hold(sub, key, at)
+lengthen_links(sub, at)
+redis.call('SET', prefix .. 'slot:' .. slot, cjson.encode({ session = key }), 'PX', math.max(1, at - now))
+return key`,
+);
+
 /** key; then fields and values. */
 export const AMEND_SESSION = script(`
 local session = prefix .. 'session:' .. ARGV[2]

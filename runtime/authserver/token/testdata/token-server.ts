@@ -16,6 +16,7 @@ import { createIntrospectToken } from '../introspect-token.ts';
 import { createRevokeToken } from '../revoke-token.ts';
 import { createIssueTokens } from '../issue-tokens.ts';
 import type { TokenSettings } from '../token-settings.ts';
+import { registeredClients } from '../../testdata/registered-clients.ts';
 import { RESOURCE, serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 
 export const START = 1_800_000_000_000;
@@ -116,20 +117,23 @@ export async function startTokenServer(options: TokenServerOptions = {}): Promis
 type Config = ReturnType<(typeof AuthServer)['parse']>;
 
 function settingsOf(
-  { issuer, token_lifespans: lifespans, scopes_supported: scopesSupported }: Config,
+  config: Config,
   parts: Pick<TokenServer, 'storage' | 'secrets' | 'keys' | 'events' | 'ended'> & { readonly now: () => number },
 ): TokenSettings {
+  const { issuer, token_lifespans: lifespans, scopes_supported: scopesSupported } = config;
   const { storage, now, events, ended } = parts;
   const known = new Map();
+  const registered = registeredClients(config, now);
   return {
     ...parts,
     known,
+    registered,
     issuer,
     scopesSupported,
     newId,
     newJti: randomUUID,
     lifespans: { access: lifespans.access_token_lifespan, refresh: lifespans.refresh_token_lifespan },
-    clients: createClients({ storage, documents: undefined, now }),
+    clients: createClients({ storage, documents: undefined, registered, now }),
     resources: [RESOURCE],
     requiredProviders: ['okta'],
     revalidate: () => Promise.resolve(),
