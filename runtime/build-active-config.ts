@@ -27,6 +27,7 @@ export interface MakingDeps extends Pick<
   | 'bufferedBytes'
   | 'parkedCalls'
   | 'listenStreams'
+  | 'apps'
   | 'now'
   | 'listChanged'
   | 'changed'

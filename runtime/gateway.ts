@@ -85,7 +85,7 @@ export class Gateway {
     this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list, before) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
-      if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#notifier.announce([kind]);
+      this.#notifier.announce(this.#catalogues.noteArrival(backend.name, kind, list, before));
     });
     this.#catalogues = new Catalogues({
       backends: () => this.#active.backends.all,
@@ -236,6 +236,7 @@ export class Gateway {
       bufferedBytes: this.#bufferedBytes,
       parkedCalls: this.parkedCalls,
       listenStreams: this.#listenStreams,
+      apps: this.#catalogues.apps,
       listChanged: (backend, method) => this.#notifier.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {

@@ -17,6 +17,7 @@ import { loadRunConfig } from '#runtime/load-run-config';
 import { createBackend } from '#runtime/mcp/backends/create-backend';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { ListenStreams } from '#runtime/mcp/bridge/to-modern/listen-streams';
+import { AppUris } from '#runtime/mcp/aggregate/app-uris';
 import { ParkedCalls } from '#runtime/mcp/bridge/to-legacy/parked-calls';
 import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { createObserver } from '#runtime/observer';
@@ -105,7 +106,7 @@ async function serveBackends(config: RunConfig, options: GatewayOptions, userTok
   const exchanged = new ExchangedTokens({ now: Date.now });
   const deps = {
     ...{ ...backendDeps(options), config, exchanged, deadlines, bufferedBytes: new BufferedBytes(1_000_000) },
-    ...{ parkedCalls: new ParkedCalls(), listenStreams: new ListenStreams() },
+    ...{ parkedCalls: new ParkedCalls(), listenStreams: new ListenStreams(), apps: new AppUris(() => []) },
     ...{ now: () => performance.now(), listChanged: ignore, userTokens: userTokens as never },
   };
   try {

@@ -50,9 +50,12 @@ export function startProgram(command: string, args: string[], env: NodeJS.Proces
     exited,
     ended,
     async firstJson(deadlineMs) {
-      for (let waited = 0; waited < deadlineMs && !exited(); waited += 20) {
+      for (let waited = 0; waited < deadlineMs; waited += 20) {
+        // A program that has ended may have written its line before.
+        const isLast = exited();
         const line = stdout.split('\n').find((candidate) => candidate.startsWith('{'));
         if (line !== undefined && stdout.includes(`${line}\n`)) return JSON.parse(line) as Record<string, unknown>;
+        if (isLast) break;
         await sleep(20);
       }
       throw new Error(`${args.join(' ')} did not start: ${output}`);

@@ -1,4 +1,3 @@
-import { registerAppResource, registerAppTool } from '@modelcontextprotocol/ext-apps/server';
 import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
 import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -108,54 +107,5 @@ describe('the declaration of tasks', () => {
       expect(reply.answer.result).toEqual({ content: [{ type: 'text', text: '4' }] });
     }
     expect(state.began).toBe(4);
-  });
-});
-
-describe('two backends with an app at the same URI', () => {
-  const URI = 'ui://chart/view.html';
-  const serveApp = (title: string, uri = URI) =>
-    serveSdk(() => {
-      const server = new McpServer({ name: title, version: '1' });
-      const config = { title, inputSchema: z.object({}), _meta: { ui: { resourceUri: uri, visibility: ['model'] } } };
-      registerAppTool(
-        server,
-        'show',
-        { ...config, _meta: { ui: { resourceUri: uri, visibility: ['model'] } } },
-        () => ({
-          content: [{ type: 'text', text: title }],
-        }),
-      );
-      registerAppResource(server, title, uri, {}, () => ({
-        contents: [{ uri, mimeType: 'text/html;profile=mcp-app', text: `<p>${title}</p>` }],
-      }));
-      return server;
-    });
-  const toolsOf = ({ answer }: Reply) => answer.result?.tools as { name: string; _meta?: Record<string, unknown> }[];
-
-  it.each(['2025-11-25', '2026-07-28'])('offer the tools of the second one without the app (%s)', async (revision) => {
-    const [first, second, third] = [
-      await serveApp('one'),
-      await serveApp('two'),
-      await serveApp('three', 'ui://other'),
-    ];
-    const gateway = await gatewayTo({ first, second, third });
-    const ask = async (method: string, params = {}) =>
-      revision === '2026-07-28'
-        ? sendModern(gateway.url, method, params)
-        : (await SessionClient.open(gateway.url)).request(method, params);
-    const tools = new Map(toolsOf(await ask('tools/list')).map(({ name, _meta }) => [name, _meta]));
-    expect(tools.get('first_show')).toMatchObject({ ui: { resourceUri: URI }, 'ui/resourceUri': URI });
-    expect(tools.get('second_show')).toEqual({ ui: { visibility: ['model'] } });
-    expect(tools.get('third_show')).toMatchObject({ ui: { resourceUri: 'ui://other' } });
-    const read = await ask('resources/read', { uri: URI });
-    expect(read.text).toContain('<p>one</p>');
-    const status = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
-    const { warnings } = JSON.parse(status.text) as { warnings: string[] };
-    expect(warnings).toEqual(
-      expect.arrayContaining([
-        expect.stringMatching(/^tools: second names apps that are read from first.*ui:\/\/chart\/view.html/),
-        expect.stringMatching(/^resources: first and second have the same URIs.*ui:\/\/chart\/view.html/),
-      ]),
-    );
   });
 });

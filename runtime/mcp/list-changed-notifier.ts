@@ -60,7 +60,7 @@ export function createListChangedNotifier(deps: ListChangedNotifierDeps): ListCh
 
   const announce = (kinds: readonly ListKind[]) => {
     for (const kind of kinds) gathered.kinds.add(kind);
-    soon();
+    if (kinds.length > 0) soon();
   };
   const listChanged: ListChangedNotifier['listChanged'] = (backend, kinds, knows) => {
     deps.invalidate(backend, kinds);

@@ -17,8 +17,6 @@ export interface KindCatalogue {
   /** The backends' lists. The same lists give the same catalogue. */
   readonly sources: readonly BackendList[];
   readonly conflicts: readonly string[];
-  /** The resource lists decide which backend owns an app. */
-  readonly hasApps: boolean;
   readonly builtAt: number;
   readonly expiresAt: number;
   readonly ttlMs: number;
@@ -59,11 +57,9 @@ export interface Catalogue {
 export function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
   catalogue.changes++;
   for (const kind of kinds) catalogue.stale.add(kind);
-  const { tools } = catalogue.kinds;
-  if (tools?.hasApps && (kinds.includes('resources') || kinds.includes('templates'))) catalogue.stale.add('tools');
 }
 
-export type ComposedOf = Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked' | 'hasApps'>;
+export type ComposedOf = Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked'>;
 
 /** Returns an earlier list of the same backend lists. With `wasStale`, it must be composed again for these clients. */
 export function findSame(
@@ -73,11 +69,11 @@ export function findSame(
 ): KindCatalogue | undefined {
   const before = catalogue.kinds[kind];
   if (before && !wasStale && isSame(before, of)) return before;
-  // The targets of logins and apps depend on more than the lists.
-  if (of.hasApps || of.unlinked.size > 0) return undefined;
+  // The targets of logins depend on more than the lists.
+  if (of.unlinked.size > 0) return undefined;
   for (const other of all) {
     const built = other === catalogue || other.stale.has(kind) ? undefined : other.kinds[kind];
-    if (built && !built.hasApps && isSame(built, of)) return built;
+    if (built && isSame(built, of)) return built;
   }
   return undefined;
 }

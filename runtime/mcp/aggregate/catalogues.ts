@@ -1,6 +1,6 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
+import { AppUris } from './app-uris.ts';
 import type { Asker } from './asker.ts';
-import { NO_APPS, ownersOfApps } from './app-owners.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import { findSame, markStale, type Building, type Catalogue, type KindCatalogue } from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
@@ -13,24 +13,27 @@ import { LIST_KINDS, type ListKind } from './list-kinds.ts';
 import { describeUnknownNames } from './unknown-names.ts';
 import { describeUnknownOwnNames } from './unknown-policy-names.ts';
 
+const KINDS_WITH_APPS: ListKind[] = ['tools', 'resources'];
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
 /** Milliseconds between two refreshes after an unknown name, which may be new. */
 const MISS_REFRESH = 1_000;
 type FoundEntry = CatalogueEntry | undefined;
 
-interface CataloguesOptions extends GatherOptions {
+interface CataloguesOptions extends Omit<GatherOptions, 'apps'> {
   readonly now: () => number;
 }
 
 /** Aggregated lists, with one catalogue for each kind of client. */
 export class Catalogues {
+  readonly apps: AppUris;
   readonly #options: CataloguesOptions;
   readonly #catalogues = new Map<string, Catalogue>();
   #own: { readonly of: readonly Backend[]; readonly tools: ReadonlyMap<string, CatalogueEntry> } | undefined;
 
   constructor(options: CataloguesOptions) {
     this.#options = options;
+    this.apps = new AppUris(() => options.backends().map(({ name }) => name));
   }
 
   of(asker: Asker): Catalogue {
@@ -150,8 +153,15 @@ export class Catalogues {
       if (key.split('\n', 2)[1] === wanted) markStale(catalogue, LIST_KINDS);
   }
 
-  /** Returns true if a catalogue was composed without this list, or with `before`, which it replaces. */
-  noteArrival(backend: string, kind: ListKind, list: BackendList, before: BackendList | undefined): boolean {
+  /**
+   * Returns the kinds whose lists have changed: a catalogue was composed without this list, or with `before`, which it
+   * replaces, or the URI of an app has changed.
+   */
+  noteArrival(backend: string, kind: ListKind, list: BackendList, before: BackendList | undefined): ListKind[] {
+    if (this.apps.learn(backend, kind, list)) {
+      this.invalidate(KINDS_WITH_APPS);
+      return KINDS_WITH_APPS;
+    }
     let isAnyStale = false;
     for (const catalogue of this.#catalogues.values()) {
       const built = catalogue.kinds[kind];
@@ -161,7 +171,7 @@ export class Catalogues {
       markStale(catalogue, [kind]);
       isAnyStale = true;
     }
-    return isAnyStale;
+    return isAnyStale ? [kind] : [];
   }
 
   warnings(): string[] {
@@ -184,6 +194,12 @@ export class Catalogues {
     return [...all].sort();
   }
 
+  /** Returns whether the last lists of a backend have an entry with this name of its own. */
+  wasListed(backend: string, kind: ListKind, originalName: string): boolean {
+    const { lists } = this.#options;
+    return lists.listsOf(backend, kind).some(({ entries }) => entries.some(({ name }) => name === originalName));
+  }
+
   /** Null while no list is composed. Backends with a list per user are not counted. */
   toolCount(): number | null {
     return countTools([...this.#catalogues.values()], this.#options.backends());
@@ -200,10 +216,11 @@ export class Catalogues {
   clear(): void {
     for (const catalogue of this.#catalogues.values()) catalogue.retired = true;
     this.#catalogues.clear();
+    this.apps.assign();
   }
 
   #begin(catalogue: Catalogue, kind: ListKind, asker: Asker): Building {
-    const gathered = gatherLists(kind, asker, this.#options);
+    const gathered = gatherLists(kind, asker, { ...this.#options, apps: this.apps });
     const built = this.#build(catalogue, kind, gathered, asker).finally(() => {
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of four fixed keys
       if (catalogue.building[kind]?.built === built) delete catalogue.building[kind];
@@ -223,20 +240,18 @@ export class Catalogues {
     const { changes } = catalogue;
     await gathering.done;
     const { lists } = gathering;
-    const appOwners =
-      kind === 'tools' ? await ownersOfApps(lists, (of) => this.list(catalogue, of, asker), this.#options) : NO_APPS;
     if (catalogue.changes === changes) catalogue.stale.delete(kind);
     const before = catalogue.kinds[kind];
     const now = this.#options.now();
     const sources = lists.map(({ list }) => list);
-    const of = { sources, missing, unlinked, hasApps: appOwners.size > 0 };
+    const of = { sources, missing, unlinked };
     const same = findSame(catalogue, kind, { of, wasStale, all: this.#catalogues.values() });
     if (same) {
       const renewed = { ...same, failures, late, builtAt: now, expiresAt: now + same.ttlMs };
       catalogue.kinds[kind] = renewed;
       return renewed;
     }
-    const composed = composeList(this.#parts(kind, asker, { lists, unlinked, appOwners }));
+    const composed = composeList(this.#parts(kind, asker, { lists, unlinked }));
     for (const conflict of composed.conflicts) {
       if (!before?.conflicts.includes(conflict)) this.#options.log.warn('names collide', { kind, conflict });
     }
@@ -256,11 +271,12 @@ export class Catalogues {
     return built;
   }
 
-  #parts(kind: ListKind, asker: Asker, made: Pick<ListParts, 'lists' | 'unlinked' | 'appOwners'>): ListParts {
+  #parts(kind: ListKind, asker: Asker, made: Pick<ListParts, 'lists' | 'unlinked'>): ListParts {
     const { aggregation, maxNameLength, backends, lists: cache } = this.#options;
     return {
       kind,
       ...made,
+      apps: this.apps,
       own: this.#ownTools(),
       lastOf(name) {
         const backend = backends().find((one) => one.name === name);

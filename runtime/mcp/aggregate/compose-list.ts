@@ -1,10 +1,9 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { CatalogueEntry } from './catalogue-entry.ts';
-import type { AppOwners } from './app-owners.ts';
-import { appsOf, withoutApps } from './app-references.ts';
-import { composeNames, type ShadowedUri } from './compose-names.ts';
-import { describeConflict, describeLostApps, describeShadowed, describeTaken } from './describe-conflicts.ts';
+import type { AppUris } from './app-uris.ts';
+import { composeNames } from './compose-names.ts';
+import { describeConflict, describeShadowed, describeTaken } from './describe-conflicts.ts';
 import type { BackendList } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 
@@ -20,7 +19,7 @@ export interface ListParts {
   /** Backends that require a login first: backend name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
   readonly lastOf: (backend: string) => ListOf | undefined;
-  readonly appOwners: AppOwners;
+  readonly apps: AppUris;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
 }
@@ -41,9 +40,8 @@ export function composeList(parts: ListParts): ComposedList {
   const needed = new Set(unlinked.values());
   const standing = kind === 'tools' ? [...own.values()].filter(({ connects = '' }) => needed.has(connects)) : [];
   const taken = kind === 'tools' ? composed.entries.filter(({ name }) => own.has(name)) : [];
-  const lost: ShadowedUri[] = [];
   const kept = composed.entries.filter((entry) => !taken.includes(entry));
-  const entries = [...kept.map((entry) => keepOwnApps(entry, parts.appOwners, lost)), ...standing];
+  const entries = [...kept, ...standing];
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   return {
     entries,
@@ -53,26 +51,12 @@ export function composeList(parts: ListParts): ComposedList {
       ...composed.conflicts.map((conflict) => describeConflict(kind, conflict)),
       ...describeShadowed(kind, composed.shadowed),
       ...taken.map(describeTaken),
-      ...describeLostApps(lost),
     ],
   };
 }
 
-/** The other backend's app would receive the tool's results. */
-function keepOwnApps(entry: CatalogueEntry, owners: AppOwners, lost: ShadowedUri[]): CatalogueEntry {
-  if (owners.size === 0) return entry;
-  const { backend, text } = entry;
-  const others = appsOf(text).flatMap((uri) => {
-    const winner = owners.get(uri);
-    return winner === undefined || winner === backend ? [] : [{ uri, winner, loser: backend }];
-  });
-  if (others.length === 0) return entry;
-  lost.push(...others);
-  return { ...entry, text: withoutApps(text) };
-}
-
-function compose({ kind, aggregation, maxNameLength }: ListParts, lists: readonly ListOf[]) {
-  const named = lists.map(({ backend, list }) => ({ backend: backend.config, entries: list.entries }));
+function compose({ kind, apps, aggregation, maxNameLength }: ListParts, lists: readonly ListOf[]) {
+  const named = lists.map(({ backend, list }) => ({ backend: backend.config, entries: list.entries, apps }));
   return composeNames(kind, named, aggregation, maxNameLength);
 }
 

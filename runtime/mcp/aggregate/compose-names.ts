@@ -3,6 +3,8 @@ import { DEFAULTS } from '#crds/parts/defaults';
 import type { Aggregation } from '#crds/run-config/aggregation';
 import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { PolicyResource } from '#runtime/policy/authorizer';
+import { appsOf, replaceApps, withoutApps } from './app-references.ts';
+import type { AppAliases, AppUris } from './app-uris.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -12,6 +14,8 @@ import { rewriteEntry } from './rewrite-entry.ts';
 export interface NamedList {
   readonly backend: ToolSettings;
   readonly entries: readonly ListedEntry[];
+  /** Absent: every app keeps its URI. */
+  readonly apps?: AppUris;
 }
 
 export interface NameConflict {
@@ -105,18 +109,23 @@ function toEntry(candidate: Candidate): CatalogueEntry {
   const { advertised, backend, listed, changes: wanted } = candidate;
   const changes = listed.text.includes('"taskSupport"') ? withoutTaskSupport(listed.text, wanted) : wanted;
   const isChanged = advertised !== listed.name || Object.keys(changes).length > 0;
+  const text = isChanged ? rewriteEntry(listed.text, { ...changes, name: advertised }) : listed.text;
+  const apps = appsOf(text);
   return {
     name: advertised,
     backend,
-    originalName: listed.name,
-    text: isChanged ? rewriteEntry(listed.text, { ...changes, name: advertised }) : listed.text,
+    originalName: listed.ownUri ?? listed.name,
+    text,
     annotations: changes.annotations ? { ...listed.annotations, ...hintsOf(changes.annotations) } : listed.annotations,
     own: ownResource(candidate),
+    ...(apps.length > 0 && { apps }),
   };
 }
 
 /** The hints of the aggregation do not apply at the backend's own endpoint. */
 function ownResource({ advertised, ownName, backend, listed, changes }: Candidate): PolicyResource | undefined {
+  const { ownUri } = listed;
+  if (ownUri !== undefined) return { name: ownUri, backend, originalName: ownUri, annotations: listed.annotations };
   if (ownName === undefined || (ownName === advertised && changes.annotations === undefined)) return undefined;
   return { name: ownName, backend, originalName: listed.name, annotations: listed.annotations };
 }
@@ -187,6 +196,22 @@ function presentUris({ name: backend }: ToolSettings, entries: readonly ListedEn
 
 const present = { tools: presentTools, prompts: presentPrompts, resources: presentUris, templates: presentUris };
 
+const NO_ALIASES: AppAliases = new Map();
+
+/** Gives the apps of a backend the URIs that clients see. */
+function withAliases(kind: ListKind, { backend, entries, apps }: NamedList): readonly ListedEntry[] {
+  if (!apps || kind === 'prompts' || kind === 'templates') return entries;
+  const aliases = apps.aliasesOf(backend.name) ?? NO_ALIASES;
+  return entries.map((entry) => {
+    if (!entry.text.includes('ui:')) return entry;
+    if (kind === 'tools' && !appsOf(entry.text).every((uri) => apps.isKnown(uri, backend.name)))
+      return { ...entry, text: withoutApps(entry.text) };
+    const text = aliases.size === 0 ? entry.text : replaceApps(entry.text, aliases);
+    const alias = kind === 'resources' ? aliases.get(entry.name) : undefined;
+    return alias === undefined ? { ...entry, text } : { ...entry, text, name: alias, ownUri: entry.name };
+  });
+}
+
 /**
  * Composes one list of all backends. `lists` is in the order of the configuration. The advertised name of a (backend,
  * name) pair depends only on the configuration and that pair, except under `prefix_mode: onConflict`. Other entries
@@ -199,7 +224,9 @@ export function composeNames(
   maxNameLength: number,
 ): Composed {
   const rank = rankOf(lists, aggregation);
-  const presented = lists.flatMap(({ backend, entries }) => present[kind](backend, oncePerName(entries), aggregation));
+  const presented = lists.flatMap((list) =>
+    present[kind](list.backend, oncePerName(withAliases(kind, list)), aggregation),
+  );
   return kind === 'tools' || kind === 'prompts'
     ? composeNamed(presented, aggregation, maxNameLength, rank)
     : composeUris(presented, rank);

@@ -1,5 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import { composeNames, NAME_ENDING, prefixOf, rankOf, type NamedList } from './compose-names.ts';
+import type { AppUris } from './app-uris.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -8,6 +9,7 @@ import type { ToolSettings } from './present-tools.ts';
 export interface AwaitedList {
   readonly backend: ToolSettings;
   readonly entries: readonly ListedEntry[] | undefined;
+  readonly apps?: AppUris;
 }
 
 /** Pending lists cannot change it. Without an entry, no backend has the name. */

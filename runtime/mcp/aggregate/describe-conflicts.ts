@@ -25,13 +25,6 @@ export function describeShadowed(kind: ListKind, shadowed: readonly ShadowedUri[
   );
 }
 
-export function describeLostApps(lost: readonly ShadowedUri[]): string[] {
-  return byPair(lost).map(
-    ({ winner, loser, uris }) =>
-      `tools: ${loser} names apps that are read from ${winner}, so its tools are advertised without them: ${nameSome(uris)}; give them other URIs`,
-  );
-}
-
 function byPair(shadowed: readonly ShadowedUri[]) {
   const pairs = new Map<string, { winner: string; loser: string; uris: string[] }>();
   for (const { uri, winner, loser } of shadowed) {

@@ -8,6 +8,8 @@ export interface ListedEntry {
   readonly name: string;
   readonly text: string;
   readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
+  /** The backend's own URI of an app, if clients see another one. */
+  readonly ownUri?: string;
 }
 
 export interface BackendList {

@@ -7,6 +7,7 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import { unknownHealth } from '#runtime/mcp/backends/health';
 import { createLog } from '#runtime/telemetry/create-log';
+import { AppUris } from './app-uris.ts';
 import type { Asker } from './asker.ts';
 import { gatherLists } from './gather-lists.ts';
 import { ListCache } from './list-cache.ts';
@@ -60,6 +61,7 @@ function setUp(...names: string[]) {
       listDeadline: () => 5_000,
       missesAway: () => missesAway,
       lists,
+      apps: new AppUris(() => []),
       log: createLog('error', new Writable()),
     });
   return {

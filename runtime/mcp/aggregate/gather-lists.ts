@@ -6,6 +6,7 @@ import { callFailure, NotListed } from '#runtime/mcp/backends/failures';
 import { isAway } from '#runtime/mcp/backends/health';
 import { neededLogin } from '#runtime/mcp/backends/login-needed';
 import type { Log } from '#runtime/telemetry/log';
+import type { AppUris } from './app-uris.ts';
 import type { Asker } from './asker.ts';
 import type { BackendList } from './fetch-list.ts';
 import { Gathering } from './gathering.ts';
@@ -21,6 +22,7 @@ export interface GatherOptions {
   /** Whether an unreachable backend counts as missing instead of being omitted. */
   readonly missesAway: () => boolean;
   readonly lists: ListCache;
+  readonly apps: AppUris;
   readonly log: Log;
 }
 
@@ -40,7 +42,7 @@ const FIRST_WAIT = 2_000;
 
 /** The last list replaces that of a slow or unreachable backend. Such a backend without a last list is omitted. */
 export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions): Gathered {
-  const { backends, missesAway, aggregation, maxNameLength, log } = options;
+  const { backends, missesAway, aggregation, maxNameLength, apps, log } = options;
   const having = backends().filter((backend) => mayHave(backend, kind));
   const missing: string[] = [];
   const failures = new Map<string, RequestError>();
@@ -68,6 +70,7 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
     },
     aggregation: aggregation(),
     maxNameLength: maxNameLength(),
+    apps,
   });
   return { gathering, missing, failures, late, unlinked };
 }

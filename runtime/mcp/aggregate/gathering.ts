@@ -1,5 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
+import type { AppUris } from './app-uris.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { NamedList } from './compose-names.ts';
 import { composeToMap, decideName, type AwaitedList, type DecidedName } from './decide-name.ts';
@@ -15,6 +16,7 @@ interface GatheringOptions {
   readonly missed: (backend: Backend, error: unknown) => void;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
+  readonly apps: AppUris;
 }
 
 /** Collects the lists of several backends and decides names before the last list arrives. */
@@ -49,11 +51,11 @@ export class Gathering {
   }
 
   #decideNow(name: string): DecidedName | undefined {
-    const { kind, asked, aggregation, maxNameLength } = this.#options;
+    const { kind, asked, aggregation, maxNameLength, apps } = this.#options;
     const awaited = asked.flatMap((backend): AwaitedList[] => {
       const list = this.#lists.get(backend);
       if (list === undefined && this.#lists.has(backend)) return [];
-      return [{ backend: backend.config, entries: list?.entries }];
+      return [{ backend: backend.config, entries: list?.entries, apps }];
     });
     return decideName(kind, name, awaited, aggregation, maxNameLength, (lists) => this.#compose(lists));
   }

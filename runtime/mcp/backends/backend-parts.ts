@@ -1,3 +1,4 @@
+import type { AppUris } from '#runtime/mcp/aggregate/app-uris';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
@@ -14,6 +15,8 @@ export interface BackendParts {
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
+  /** Absent: no app has an alias. */
+  readonly apps?: Pick<AppUris, 'aliasesOf'> | undefined;
   readonly now: () => number;
   readonly maxResponseBytes: number;
   readonly concurrency: { readonly perBackend: number; readonly queue: number };

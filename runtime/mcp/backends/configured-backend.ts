@@ -2,6 +2,8 @@ import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
+import { translateApps } from '#runtime/mcp/relay/translate-apps';
+import type { BackendCall } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -25,6 +27,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
   readonly places: BackendParts['concurrency'];
+  readonly #apps: BackendParts['apps'];
   readonly sessions = true;
   readonly losesState: boolean;
 
@@ -40,6 +43,13 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.losesState = losesState(options.config);
     this.bufferedBytes = options.bufferedBytes;
     this.places = options.concurrency;
+    this.#apps = options.apps;
+  }
+
+  /** Returns the call with the backend's own URIs of apps. */
+  protected translate(call: BackendCall): BackendCall {
+    const aliases = this.#apps?.aliasesOf(this.name);
+    return aliases === undefined ? call : translateApps(call, aliases);
   }
 
   protected async closeParts(): Promise<void> {

@@ -25,6 +25,7 @@ import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
+import type { AppUris } from '#runtime/mcp/aggregate/app-uris';
 import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
@@ -52,6 +53,7 @@ export interface BackendDeps {
   readonly bufferedBytes: BufferedBytes;
   readonly parkedCalls: ParkedCalls;
   readonly listenStreams: ListenStreams;
+  readonly apps: AppUris;
   /** Monotonic clock. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
@@ -233,6 +235,7 @@ async function makeOtherParts(
     breaker: createBreaker({ enabled, failureThreshold, timeout }, deps.now),
     deadlines: deps.deadlines,
     bufferedBytes: deps.bufferedBytes,
+    apps: deps.apps,
     now: deps.now,
     maxResponseBytes: config.limits.max_response_bytes,
     concurrency: { perBackend: concurrency.per_backend, queue: concurrency.queue },

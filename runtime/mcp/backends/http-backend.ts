@@ -116,7 +116,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   }
 
   send(call: BackendCall): RunningCall {
-    const exchange = new HttpExchange(this, call);
+    const exchange = new HttpExchange(this, this.translate(call));
     const load = loadOf(call);
     if (this.#running[load] >= this.#limits[load]) {
       exchange.fail(callFailure(this.name, 'busy', false));

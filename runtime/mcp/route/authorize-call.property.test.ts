@@ -71,6 +71,7 @@ describe('authorizeCall with policies of a server and of a backend', () => {
       fc.property(pairs, questions, renamings, ([ofServer, ofBackend], asked, renaming) => {
         const [authorizer, own] = [load(ofServer, {}), load(ofBackend, { name: 'backend/x' })];
         const services = {
+          catalogues: { apps: { ownerOf: () => undefined } },
           authorizer,
           config: {},
           rateLimits: undefined,

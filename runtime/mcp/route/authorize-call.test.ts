@@ -26,6 +26,7 @@ describe('authorizeCall', () => {
       own: { name: 'echo', backend: 'pol', originalName: 'echo' },
     };
     const services = {
+      catalogues: { apps: { ownerOf: () => undefined } },
       authorizer,
       config: {},
       rateLimits: undefined,

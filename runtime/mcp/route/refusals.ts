@@ -28,6 +28,11 @@ export function unknownName(kind: ListKind, era: Era, name: string): RequestErro
   });
 }
 
+export function ambiguousName(names: readonly string[]): RequestError {
+  const text = `Several tools have this name; call ${names.join(' or ')}`;
+  return new RequestError({ status: 200, code: 'ambiguous_name', text, rpc: { code: INVALID_PARAMS } });
+}
+
 /** Many clients show only the message. The text comes from the administrator's annotations. */
 function reasonOf(policy: Decision['policies'][number] | undefined): string {
   if (!policy) return 'Denied: no policy permits this call';

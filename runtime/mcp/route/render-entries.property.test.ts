@@ -33,7 +33,12 @@ describe('renderEntries', () => {
         const authorizer = load(ofServer, {});
         const own = ofBackend === null ? undefined : load(ofBackend, { name: 'backend/x' });
         const get = (name: string) => ({ authorizer: name === 'x' ? undefined : own });
-        const services = { authorizer, config: { authz: AUTHZ }, backends: { all: [], get } };
+        const services = {
+          catalogues: { apps: { ownerOf: () => undefined } },
+          authorizer,
+          config: { authz: AUTHZ },
+          backends: { all: [], get },
+        };
         const entries = asked.map(toEntry);
         const rendered: RenderedLists = { byCaller: new Map(), byGroups: new Map(), groups: undefined };
         for (const caller of callersLike(asked[0])) {
@@ -57,7 +62,12 @@ describe('renderEntries', () => {
         all: [{ name: 'y', credential: unauthenticated, authorizer: own }],
         get: () => ({ authorizer: own }),
       };
-      const services = { authorizer, config: { authz: AUTHZ }, backends };
+      const services = {
+        catalogues: { apps: { ownerOf: () => undefined } },
+        authorizer,
+        config: { authz: AUTHZ },
+        backends,
+      };
       return renderEntries('tools', { entries: [entry], rendered }, { identity: ANONYMOUS }, services);
     };
     expect([show('permit'), show('forbid'), show('permit')]).toEqual(['"tools":[{}]', '"tools":[]', '"tools":[{}]']);

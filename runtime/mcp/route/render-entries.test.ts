@@ -27,7 +27,12 @@ function recordWarmUps(warmed: string[]): Authorizer {
 }
 
 function servicesOf(authorizer: Authorizer, own?: Authorizer) {
-  return { authorizer, config: { authz: undefined }, backends: { all: [], get: () => ({ authorizer: own }) } };
+  return {
+    catalogues: { apps: { ownerOf: () => undefined } },
+    authorizer,
+    config: { authz: undefined },
+    backends: { all: [], get: () => ({ authorizer: own }) },
+  };
 }
 
 describe('prepareEntries', () => {

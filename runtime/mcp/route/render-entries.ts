@@ -1,9 +1,10 @@
+import { withoutApps } from '../aggregate/app-references.ts';
 import type { Asker } from '../aggregate/asker.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { EntryGroups, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { PolicyServices } from './policy-services.ts';
-import { actions, isVisible } from './resolve-target.ts';
+import { actions, entryOfApp, isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
 /** Each group takes some 0.3 ms. */
@@ -32,9 +33,9 @@ export function renderEntries(kind: ListKind, list: List, asker: Caller, service
   const known = byCaller.get(key);
   if (known !== undefined) return known;
   const groups = groupsOf(list, services, policies);
-  const shown = groups.samples.map((entry) => isVisible(kind, entry, asker, services));
-  const set = `${policies}\n${shown.map(Number).join('')}`;
-  const text = byGroups.get(set) ?? textOf(kind, list, (index) => shown[groups.groupOf[index] ?? -1] === true);
+  const shown = groups.samples.map((entry) => shownAs(kind, entry, asker, services));
+  const set = `${policies}\n${shown.join('')}`;
+  const text = byGroups.get(set) ?? textOf(kind, list, (index) => shown[groups.groupOf[index] ?? -1] ?? HIDDEN);
   if (byCaller.size >= MAX_RENDERED) {
     byCaller.clear();
     byGroups.clear();
@@ -53,8 +54,24 @@ export function prepareEntries(kind: ListKind, list: List, services: PolicyServi
   }
 }
 
-function textOf(kind: ListKind, { entries }: List, isShown: (index: number) => boolean): string {
-  const texts = entries.filter((_, index) => isShown(index)).map(({ text }) => text);
+const HIDDEN = 0;
+const SHOWN = 1;
+const SHOWN_WITHOUT_APPS = 2;
+
+/** A caller who may not read a tool's app sees the tool without it. */
+function shownAs(kind: ListKind, entry: CatalogueEntry, asker: Caller, services: PolicyServices): number {
+  if (!isVisible(kind, entry, asker, services)) return HIDDEN;
+  const hasAll = entry.apps?.every((uri) =>
+    isVisible('resources', entryOfApp(uri, entry.backend, services), asker, services),
+  );
+  return hasAll === false ? SHOWN_WITHOUT_APPS : SHOWN;
+}
+
+function textOf(kind: ListKind, { entries }: List, shownOf: (index: number) => number): string {
+  const texts = entries.flatMap(({ text }, index) => {
+    const shown = shownOf(index);
+    return shown === HIDDEN ? [] : [shown === SHOWN ? text : withoutApps(text)];
+  });
   return `"${LIST_SPECS[kind].member}":[${texts.join(',')}]`;
 }
 
@@ -70,7 +87,7 @@ function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends
   const numberOf = (key: object): number => known(numbers, key, () => numbers.size);
   const groupOf = entries.map((entry, index) => {
     const own = backends.get(entry.backend)?.authorizer?.classOf(entry.own ?? entry) ?? OPEN;
-    const alone = entry.connects === undefined ? '' : String(index);
+    const alone = entry.connects === undefined && !entry.apps ? '' : String(index);
     const key = `${numberOf(authorizer.classOf(entry))} ${numberOf(own)} ${alone}`;
     return known(indices, key, () => samples.push(entry) - 1);
   });

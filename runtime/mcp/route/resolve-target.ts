@@ -11,6 +11,7 @@ import type { Authorizer, PolicyAction, PolicyResource } from '#runtime/policy/a
 import { mayConnect } from './may-connect.ts';
 import type { PolicyServices } from './policy-services.ts';
 import { spellingsOf } from './normalise-uri.ts';
+import { resolveAppCall } from './resolve-app-call.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 import { TemplateSearch } from './template-search.ts';
 
@@ -42,16 +43,20 @@ export function resolveName(
   services: Services,
 ): Target | Promise<Target> {
   const entry = services.catalogues.find(catalogue, kind, name, asker);
-  if (!(entry instanceof Promise) && entry?.failure === undefined) return targetOf(entry, kind, name, asker, services);
+  if (!(entry instanceof Promise) && entry && entry.failure === undefined)
+    return targetOf(entry, kind, name, asker, services);
   return Promise.resolve(entry).then(async (found) => {
     // The refusal of a hidden name must take as long as that of an unknown name.
     const isAwaited = found?.failure !== undefined && isVisible(kind, found, asker, services);
     const listed = isAwaited ? await services.catalogues.whenListed(found, catalogue, kind, asker) : found;
-    return targetOf(listed, kind, name, asker, services);
+    const isShown = (one: CatalogueEntry) => isVisible(kind, one, asker, services);
+    const isOfApp = !listed && kind === 'tools';
+    const ofApp = isOfApp ? await resolveAppCall(name, catalogue, asker, services, isShown) : undefined;
+    return targetOf(ofApp ?? listed, kind, name, asker, services);
   });
 }
 
-/** Resolves by the URI, then by a matching template, then to the only backend with resources. */
+/** Resolves by the URI, then by the app of a tool, a matching template, or the only backend with resources. */
 export async function resolveUri(
   uri: string,
   catalogue: Catalogue,
@@ -61,20 +66,32 @@ export async function resolveUri(
 ): Promise<Target> {
   const listed = await services.catalogues.find(catalogue, 'resources', uri, asker);
   if (listed) return targetOf(listed, 'resources', uri, asker, services);
+  const app = services.catalogues.apps.ownerOf(uri);
   const backend =
-    (await search.first(await templatesOf(catalogue, asker, services), uri))?.backend ?? onlyResourceBackend(services);
+    app?.backend ??
+    (await search.first(await templatesOf(catalogue, asker, services), uri))?.backend ??
+    onlyResourceBackend(services);
   if (backend === undefined || uri.length > MAX_UNLISTED) throw refuseName('resources', uri, asker, services);
-  const [target, ...others] = spellingsOf(uri).map((name) =>
-    targetOf(
-      { name, backend, originalName: name, text: '', annotations: undefined },
-      'resources',
-      uri,
-      asker,
-      services,
-    ),
-  );
+  const [target, ...others] = spellingsOf(app?.uri ?? uri).map((spelling) => {
+    const entry = app && app.uri !== uri ? aliasEntry(uri, backend, spelling) : unlistedEntry(spelling, backend);
+    return targetOf(entry, 'resources', uri, asker, services);
+  });
   if (target === undefined) throw refuseName('resources', uri, asker, services);
   return { ...target, others: others.map(({ entry }) => entry) };
+}
+
+function unlistedEntry(name: string, backend: string): CatalogueEntry {
+  return { name, backend, originalName: name, text: '', annotations: undefined };
+}
+
+function aliasEntry(alias: string, backend: string, ownUri: string): CatalogueEntry {
+  return { ...unlistedEntry(ownUri, backend), name: alias, own: unlistedEntry(ownUri, backend) };
+}
+
+/** Returns the resource of an app that clients see at this URI. */
+export function entryOfApp(uri: string, backend: string, { catalogues }: PolicyServices): CatalogueEntry {
+  const ownUri = catalogues.apps.ownerOf(uri)?.uri ?? uri;
+  return ownUri === uri ? unlistedEntry(uri, backend) : aliasEntry(uri, backend, ownUri);
 }
 
 async function templatesOf(catalogue: Catalogue, asker: Asker, services: Services): Promise<readonly CatalogueEntry[]> {

@@ -81,7 +81,7 @@ export class ChannelBackend<Config extends BackendConfig>
   }
 
   send(call: BackendCall): RunningCall {
-    const exchange = new ChannelExchange(this, call);
+    const exchange = new ChannelExchange(this, this.translate(call));
     if (call.verb === 'POST') this.#post(exchange);
     else this.#ofSession(exchange);
     return exchange;
