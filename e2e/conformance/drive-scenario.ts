@@ -12,6 +12,7 @@ import { listenOn } from '#runtime/http/listen-on';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import { send } from '../gateway/session-client.ts';
+import { OF_CREDENTIALS } from './drive-credentials.ts';
 
 /** A scenario for a client, as the suite describes it. `url`: that of the suite's server. */
 interface Scenario {
@@ -94,7 +95,12 @@ function argumentsFor({ inputSchema }: Tool, [first]: Tool[]): Record<string, un
 }
 
 /** Uses the suite's server as a client of a gateway would. */
-async function callAll(gateway: ServedGateway, { context }: Scenario, revision: string): Promise<void> {
+async function callAll(
+  url: string,
+  { context }: Scenario,
+  revision: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
   const pin = revision === '2026-07-28' ? { versionNegotiation: { mode: { pin: revision } } } : {};
   const client = new Client(
     { name: 'driver', version: '1' },
@@ -102,7 +108,7 @@ async function callAll(gateway: ServedGateway, { context }: Scenario, revision: 
   );
   client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: {} }));
   client.setRequestHandler('roots/list', () => ({ roots: [] }));
-  await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
   try {
     const { tools } = await client.listTools();
     const calls = context.toolCalls ?? tools.map((tool) => ({ name: tool.name, arguments: argumentsFor(tool, tools) }));
@@ -119,6 +125,11 @@ async function callAll(gateway: ServedGateway, { context }: Scenario, revision: 
 
 /** Starts a gateway in front of the suite's server, and uses it. @throws Error if a step fails, which some scenarios require */
 async function driveScenario(scenario: Scenario, revision: string): Promise<void> {
+  const drive = OF_CREDENTIALS[scenario.scenario];
+  if (drive)
+    return drive(scenario.url, scenario.context as Record<string, string>, (url, headers) =>
+      callAll(url, scenario, revision, headers),
+    );
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-conformance-'));
   const secret = scenario.context.client_secret;
   const files = {
@@ -136,11 +147,11 @@ async function driveScenario(scenario: Scenario, revision: string): Promise<void
   );
   try {
     await logIn(gateway);
-    await callAll(gateway, scenario, revision).catch(async (error: unknown) => {
+    await callAll(gateway.url, scenario, revision).catch(async (error: unknown) => {
       // The server may have changed its issuer, which the next probe notes.
       if (!(await needsLogin(gateway, scenario))) throw error;
       await logIn(gateway);
-      await callAll(gateway, scenario, revision);
+      await callAll(gateway.url, scenario, revision);
     });
   } finally {
     await gateway.close();

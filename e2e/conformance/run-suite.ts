@@ -28,6 +28,15 @@ type Requirements = Readonly<Record<Side, string[]>> & {
   readonly not_scored: Record<'scenario' | 'leg' | 'reason', string>[];
 };
 
+/** A server at a URL, or a client that is a command. */
+type Tested = { readonly url: string } | { readonly command: string };
+
+/** Returns the suite's arguments, and the prefix of its result folders. */
+function argumentsOf(tested: Tested): { side: Side; prefix: string; subject: string[] } {
+  if ('url' in tested) return { side: 'server', prefix: 'server-', subject: ['--url', tested.url] };
+  return { side: 'client', prefix: '', subject: ['--command', tested.command] };
+}
+
 async function readRequirements(revision: string, side: Side): Promise<Pick<SuiteResult, 'required' | 'further'>> {
   const text = await readFile(join(PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
   const { not_scored, [side]: required } = parse(text) as Requirements;
@@ -36,21 +45,20 @@ async function readRequirements(revision: string, side: Side): Promise<Pick<Suit
 }
 
 /**
- * Runs the official suite against the server at a URL, or with a client that is a command.
+ * Runs the official suite.
  * @param revision a revision with a requirement set, e.g. `2026-07-28`
  * @param onScenario called when a scenario of a server begins
  */
 export async function runSuite(
-  tested: { readonly url: string } | { readonly command: string },
+  tested: Tested,
   revision: string,
   onScenario: (name: string) => void = () => undefined,
 ): Promise<SuiteResult> {
-  const side = 'url' in tested ? 'server' : 'client';
+  const { side, prefix, subject } = argumentsOf(tested);
   const { required, further } = await readRequirements(revision, side);
   const expected = [...required, ...further];
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-conformance-'));
   const program = join(PACKAGE, 'dist', 'index.js');
-  const subject = 'url' in tested ? ['--url', tested.url] : ['--command', tested.command];
   const args = [program, side, ...subject, '--requirements', revision, '--output-dir', folder];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: DEADLINE_MS });
   child.stderr.resume();
@@ -64,10 +72,7 @@ export async function runSuite(
     if (name === undefined) continue;
     verdicts.set(name, mark === '✓');
     if (mark === '✓' || !expected.includes(name)) continue;
-    const checks = await failedChecks(
-      join(folder, dirname(name)),
-      `${side === 'server' ? 'server-' : ''}${basename(name)}`,
-    );
+    const checks = await failedChecks(join(folder, dirname(name)), `${prefix}${basename(name)}`);
     failed[name] = checks.map(({ id }) => id);
     details.push(line, ...checks.map(({ id, errorMessage }) => `    ${id}: ${errorMessage ?? 'failed'}`));
   }
@@ -83,12 +88,13 @@ export async function runSuite(
 }
 
 /** Runs one scenario of an extension, which no requirement set contains. Returns its checks, except skipped ones. */
-export async function runScenario(url: string, scenario: string): Promise<Check[]> {
+export async function runScenario(tested: Tested, scenario: string): Promise<Check[]> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-conformance-'));
-  const args = [join(PACKAGE, 'dist', 'index.js'), 'server', '--url', url, '--scenario', scenario];
+  const { side, prefix, subject } = argumentsOf(tested);
+  const args = [join(PACKAGE, 'dist', 'index.js'), side, ...subject, '--scenario', scenario];
   const child = spawn(process.execPath, [...args, '--output-dir', folder], { stdio: 'ignore', timeout: DEADLINE_MS });
   await once(child, 'exit');
-  const checks = await checksOf(folder, `server-${scenario}`);
+  const checks = await checksOf(join(folder, dirname(scenario)), `${prefix}${basename(scenario)}`);
   await rm(folder, { recursive: true, force: true });
   return checks.filter(({ status }) => status !== 'SKIPPED');
 }

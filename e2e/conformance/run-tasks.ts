@@ -66,7 +66,7 @@ async function runArrangement(name: string, { servers: serve, aggregation }: Arr
   try {
     let passed = 0;
     for (const scenario of SCENARIOS) {
-      const checks = await runScenario(gateway?.url ?? servers[0]?.url ?? '', scenario);
+      const checks = await runScenario({ url: gateway?.url ?? servers[0]?.url ?? '' }, scenario);
       for (const { id, status, errorMessage } of checks) {
         if (status === 'SUCCESS') passed += 1;
         else console.log(`  ${scenario} ${id}: ${errorMessage ?? status}`);

@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
+import { OF_CREDENTIALS } from './drive-credentials.ts';
 import { serveDriver } from './drive-scenario.ts';
 import { ACROSS_REVISIONS, AS_CLIENT } from './expected-failures.ts';
-import { runSuite, type SuiteResult } from './run-suite.ts';
+import { runScenario, runSuite, type SuiteResult } from './run-suite.ts';
 import { runTasks } from './run-tasks.ts';
 
 const REVISIONS = ['2025-11-25', '2026-07-28'];
@@ -107,10 +108,28 @@ async function runServer(name: string, revision: string): Promise<{ passed: numb
 async function runClient(revision: string): Promise<{ passed: number; failed: number }> {
   const driver = await serveDriver(revision);
   try {
-    return report(await runSuite(driver, revision), AS_CLIENT[revision] ?? {});
+    const { passed, failed } = report(await runSuite(driver, revision), AS_CLIENT[revision] ?? {});
+    const refused = await runCredentials(driver);
+    return { passed: passed + CREDENTIALS.length - refused, failed: failed + refused };
   } finally {
     driver.close();
   }
+}
+
+const CREDENTIALS = Object.keys(OF_CREDENTIALS);
+
+/** Runs the scenarios for credentials of extensions. Returns the number of those that failed. */
+async function runCredentials(driver: { readonly command: string }): Promise<number> {
+  let failed = 0;
+  for (const scenario of CREDENTIALS) {
+    const checks = await runScenario(driver, scenario);
+    const faults = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+    const isGood = faults.length === 0 && checks.some(({ status }) => status === 'SUCCESS');
+    if (!isGood) failed += 1;
+    for (const { id, errorMessage } of faults) console.log(`    ${id}: ${errorMessage ?? 'failed'}`);
+    console.log(`  ${scenario}: ${isGood ? 'passed' : 'failed'}`);
+  }
+  return failed;
 }
 
 function report(whole: SuiteResult, expected: Parameters<typeof asExpected>[1]): { passed: number; failed: number } {
