@@ -1,26 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { sendModern } from '../gateway/session-client.ts';
-import { closeAll, configTo, gatewayTo } from '../relay/gateway-to.ts';
+import { configTo, gatewayTo } from '../relay/gateway-to.ts';
 import { ANSWERS } from '../sdk-servers/connect-sdk-client.ts';
-import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { connectModern } from './connect-modern.ts';
+import { useOldServers, type OldServerKind } from './old-servers.ts';
 
-/** Servers of the SDK's 1.x line, which speak only older revisions. */
-let servers: Record<'sse' | 'json' | 'resumable', SdkServer>;
+const urlOf = useOldServers();
 
-beforeAll(async () => {
-  servers = {
-    sse: await startSdkServer('old'),
-    json: await startSdkServer('old', { json: true }),
-    resumable: await startSdkServer('old', { eventStore: true }),
-  };
-}, 120_000);
-afterAll(async () => {
-  for (const server of Object.values(servers)) await server.stop();
-});
-afterEach(closeAll);
-
-const start = async (kind: keyof typeof servers) => (await gatewayTo({ old: servers[kind].url })).url;
+const start = async (kind: OldServerKind) => (await gatewayTo({ old: urlOf(kind) })).url;
 
 const EXPECTED = {
   elicit: { action: 'accept', content: { name: 'Ada' } },
@@ -132,7 +119,7 @@ describe('a call that waits for input', () => {
   });
 
   it('takes one of 100 places of an anonymous address, and none of another address', async () => {
-    const { url } = await gatewayTo({ old: servers.sse.url }, { trusted_proxies: ['127.0.0.1/32'] });
+    const { url } = await gatewayTo({ old: urlOf('sse') }, { trusted_proxies: ['127.0.0.1/32'] });
     const from = (address: string) => elicit(url, {}, undefined, { 'x-forwarded-for': address });
     const answers = await Promise.all(Array.from({ length: 101 }, () => from('192.0.2.1')));
     const waiting = answers.filter(({ result }) => result?.resultType === 'input_required');
@@ -146,7 +133,7 @@ describe('a call that waits for input', () => {
 
   it('leaves its place to other calls', async () => {
     const operational = { concurrency: { per_backend: 1, queue: 1 } };
-    const { url } = await gatewayTo({ old: servers.sse.url }, { operational });
+    const { url } = await gatewayTo({ old: urlOf('sse') }, { operational });
     const { result } = await elicit(url);
     await elicit(url);
     const { call } = await connectModern(url);
@@ -156,7 +143,7 @@ describe('a call that waits for input', () => {
   });
 
   it('continues after a reload that replaced its backend', async () => {
-    const backends = { old: servers.sse.url };
+    const backends = { old: urlOf('sse') };
     const gateway = await gatewayTo(backends);
     const { result } = await elicit(gateway.url);
     await gateway.reconfigure(configTo(backends, { operational: { concurrency: { per_backend: 7 } } }));

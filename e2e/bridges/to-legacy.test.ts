@@ -1,30 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { sendModern } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, gatewayTo } from '../relay/gateway-to.ts';
+import { gatewayTo } from '../relay/gateway-to.ts';
 import type { ClientOptions } from '../sdk-servers/connect-sdk-client.ts';
-import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { connectModern } from './connect-modern.ts';
+import { useOldServers, type OldServerKind } from './old-servers.ts';
 
-/** Servers of the SDK's 1.x line, which speak only older revisions. */
-let servers: Record<'sse' | 'json' | 'resumable', SdkServer>;
+const urlOf = useOldServers();
 
-beforeAll(async () => {
-  servers = {
-    sse: await startSdkServer('old'),
-    json: await startSdkServer('old', { json: true }),
-    resumable: await startSdkServer('old', { eventStore: true }),
-  };
-}, 120_000);
-afterAll(async () => {
-  for (const server of Object.values(servers)) await server.stop();
-});
-afterEach(closeAll);
-
-type Answers = keyof typeof servers;
-
-async function connect(answers: Answers, options: ClientOptions = {}) {
-  const { url } = await gatewayTo({ old: servers[answers].url });
+async function connect(answers: OldServerKind, options: ClientOptions = {}) {
+  const { url } = await gatewayTo({ old: urlOf(answers) });
   return { url, ...(await connectModern(url, options)) };
 }
 
