@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { LOOPBACK_HOST } from './private-address.ts';
 import { HttpUrl, Scopes, text } from './primitives.ts';
 import { findRedirectUriFault, isWebRedirect, MAX_REDIRECT_URIS, MAX_URI_LENGTH } from './redirect-uri.ts';
 import { CaBundleRef, SecretKeyRef } from './references.ts';
-import { needs, type Rule, withRules } from './rule.ts';
+import { celString, needs, type Rule, withRules } from './rule.ts';
 
 /** Unreserved characters only (RFC 3986 §2.3): they are the same in Basic credentials, whether a client form-encodes these or not. */
 const CLIENT_ID = /^[A-Za-z0-9._~-]{1,255}$/;
@@ -46,6 +47,8 @@ const RedirectUri = text(MAX_URI_LENGTH).superRefine((uri, context) => {
 
 const CREDENTIALS = ['clientSecretRef', 'jwks', 'jwksUrl'] as const;
 const CEL_CREDENTIALS = '[has(self.clientSecretRef), has(self.jwks), has(self.jwksUrl)]';
+
+const HTTPS_ON_LOOPBACK = `^https://${LOOPBACK_HOST}(:[0-9]+)?([/?]|$)`;
 
 const Fields = z.strictObject({
   clientId: ClientId.describe('Client identifier.'),
@@ -110,7 +113,7 @@ const rules: readonly Rule<Fields>[] = [
     message:
       'implicit needs https redirect URIs that are not on loopback, as any program of the machine can take the place of others; write required',
     holds: ({ consent, redirectUris = [] }) => consent === 'required' || redirectUris.every(isWebRedirect),
-    cel: `self.consent == 'required' || !has(self.redirectUris) || self.redirectUris.all(u, u.startsWith('https://') && !u.matches('^https://(localhost|127\\\\.|\\\\[::1\\\\])'))`,
+    cel: `self.consent == 'required' || !has(self.redirectUris) || self.redirectUris.all(u, u.startsWith('https://') && !u.matches(${celString(HTTPS_ON_LOOPBACK)}))`,
   },
   {
     at: ['verified'],
