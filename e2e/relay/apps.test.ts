@@ -9,12 +9,13 @@ import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 afterEach(closeAll);
 
 const URI = 'ui://chart/view.html';
+const UI = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
 const ALIAS = 'ui://second.chart/view.html';
 
 /** Starts an SDK server whose tool `show` has an app, and links the app in its result. */
-async function serveApp(title: string, { uri = URI, isListed = true } = {}): Promise<string> {
+async function serveApp(title: string, { uri = URI, isListed = true, offers = false } = {}): Promise<string> {
   const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: title, version: '1' });
+    const server = new McpServer({ name: title, version: '1' }, offers ? { capabilities: { extensions: UI } } : {});
     registerAppTool(server, 'show', { title, inputSchema: z.object({}), _meta: { ui: { resourceUri: uri } } }, () => ({
       content: [
         { type: 'text', text: `${title} shows "${uri}"` },
@@ -68,6 +69,15 @@ describe.each(['2025-11-25', '2026-07-28'])('apps of two backends at one URI (%s
     });
   });
 
+  it('offers the extension if a backend does', async () => {
+    const gateway = await gatewayTo({ first: await serveApp('one', { offers: true }), second: await serveApp('two') });
+    const result =
+      revision === '2026-07-28'
+        ? (await sendModern(gateway.url, 'server/discover')).answer.result
+        : (await SessionClient.open(gateway.url)).initialized.result;
+    expect(result?.capabilities).toMatchObject({ extensions: UI });
+  });
+
   it('keeps them apart if their backends do not list them', async () => {
     const [first, second] = [await serveApp('one', { isListed: false }), await serveApp('two', { isListed: false })];
     const gateway = await gatewayTo({ first, second });
@@ -102,8 +112,6 @@ describe.each(['2025-11-25', '2026-07-28'])('apps of two backends at one URI (%s
 });
 
 describe.each(['2025-11-25', '2026-07-28'])('a call by the own name of a tool (%s)', (revision) => {
-  const UI = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
-
   /** Starts an SDK server with these tools; those of `modelOnly` are not for apps. */
   async function serveTools(names: readonly string[], modelOnly: readonly string[] = []): Promise<string> {
     const handler = createMcpHandler(() => {
@@ -131,7 +139,7 @@ describe.each(['2025-11-25', '2026-07-28'])('a call by the own name of a tool (%
   it('reaches the only tool with that name, for clients that support apps', async () => {
     const [a, b] = [await serveTools(['save', 'both'], ['secret']), await serveTools(['both'])];
     const gateway = await gatewayTo({ a, b });
-    const call = await calling(gateway.url, UI);
+    const call = await calling(gateway.url, { extensions: UI });
     expect((await call('save')).text).toContain('ran save');
     expect((await call('both')).answer.error).toMatchObject({
       code: -32602,
@@ -149,7 +157,7 @@ describe.each(['2025-11-25', '2026-07-28'])('a call by the own name of a tool (%
     const [a, b] = [await serveTools(['save', 'both']), await serveTools(['both'])];
     const policies = ['permit(principal, action, resource);', forbid, hide];
     const gateway = await gatewayTo({ a, b }, { authz: { type: 'cedarv1', policies } });
-    const call = await calling(gateway.url, UI);
+    const call = await calling(gateway.url, { extensions: UI });
     expect((await call('both')).answer.error).toMatchObject({ message: 'Several tools have this name; call a_both' });
     expect((await call('save')).answer.error).toMatchObject({ code: -32602, message: 'Unknown tool' });
   });

@@ -4,17 +4,21 @@ import { RequestError } from '#runtime/errors';
 
 export const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 export const TASKS = 'io.modelcontextprotocol/tasks';
+export const APPS = 'io.modelcontextprotocol/ui';
 /** Requests about a task of 2026-07-28. */
 export const TASK_METHODS: readonly string[] = ['tasks/get', 'tasks/update', 'tasks/cancel'];
 
 /** Carries a changed task in a subscription. */
 export const TASK_CHANGED = 'notifications/tasks';
 
-/** Extensions that the gateway routes between a client and a backend of the same era. It offers no others. */
-export const ROUTED: Readonly<Record<Era, readonly string[]>> = { legacy: [], modern: [TASKS] };
+/** Extensions that the gateway routes. It offers no others. */
+export const ROUTED: Readonly<Record<Era, readonly string[]>> = { legacy: [APPS], modern: [TASKS, APPS] };
+
+/** Settings with which the gateway offers an extension. Some clients take any value of tasks but {} for no support. */
+export const SETTINGS: Readonly<Record<string, object>> = { [APPS]: { mimeTypes: ['text/html;profile=mcp-app'] } };
 
 /** JSON text of the capabilities with which the gateway asks backends for theirs. */
-export const PROBE_CAPABILITIES = `{"extensions":{"${TASKS}":{}}}`;
+export const PROBE_CAPABILITIES = JSON.stringify({ extensions: { [TASKS]: {}, ...SETTINGS } });
 
 const MISSING_CAPABILITY = -32021;
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { APPS } from '../extensions.ts';
 import { rewriteEntry } from './rewrite-entry.ts';
 
 export const APP_SCHEME = 'ui://';
@@ -8,13 +9,11 @@ const FLAT_KEY = 'ui/resourceUri';
 /** JSON strings that begin with the scheme. Some languages escape slashes. */
 const APP_URIS = /(?<!\\)"ui:(?:\\?\/){2}(?:[^"\\]|\\.)*"/g;
 
-const EXTENSION = 'io.modelcontextprotocol/ui';
-
 /** `capabilities`: JSON text of those that a client declares. */
 export function declaresApps(capabilities: string): boolean {
-  if (!capabilities.includes(EXTENSION)) return false;
+  if (!capabilities.includes(APPS)) return false;
   const declared: unknown = JSON.parse(capabilities);
-  return isJsonObject(declared) && isJsonObject(declared.extensions) && isJsonObject(declared.extensions[EXTENSION]);
+  return isJsonObject(declared) && isJsonObject(declared.extensions) && isJsonObject(declared.extensions[APPS]);
 }
 
 /** Returns whether apps may call the tool. `text`: its JSON text. */

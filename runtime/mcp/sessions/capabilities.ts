@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import { ROUTED } from '#runtime/mcp/extensions';
+import { APPS, ROUTED, SETTINGS } from '#runtime/mcp/extensions';
 import type { Era } from '../era.ts';
 
 /** Backend sessions with equal capabilities share the object. */
@@ -54,10 +54,16 @@ export const ASSUMED: ServerCapabilities = {
   extensions: {},
 };
 
+/** Only apps pass a bridge between eras. */
+function isOffered(id: string, { extensions }: ServerCapabilities, era: Era): boolean {
+  const eras = id === APPS ? Object.values(extensions) : [extensions[era] ?? []];
+  return eras.some((offered) => offered.includes(id));
+}
+
 /** Returns what the gateway offers clients of this era. Lists can always change, as backends come and go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era): JsonObject {
   const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);
-  const extensions = ROUTED[era].filter((id) => any((one) => one.extensions[era]?.includes(id) === true));
+  const extensions = ROUTED[era].filter((id) => any((one) => isOffered(id, one, era)));
   return {
     tools: { listChanged: true },
     ...(any((one) => one.prompts) ? { prompts: { listChanged: true } } : {}),
@@ -66,7 +72,8 @@ export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era):
       : {}),
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
-    // Some clients take any value but {} for no support.
-    ...(extensions.length > 0 ? { extensions: Object.fromEntries(extensions.map((id) => [id, {}])) } : {}),
+    ...(extensions.length > 0
+      ? { extensions: Object.fromEntries(extensions.map((id) => [id, SETTINGS[id] ?? {}])) }
+      : {}),
   };
 }
