@@ -1,11 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { JWK } from 'jose';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { TARGET_CLIENT } from '../fakes/identity-provider/id-jag.ts';
+import { ID_JAG, TARGET_CLIENT } from '../fakes/identity-provider/id-jag.ts';
 import { KEY_CLIENT, serveTarget } from '../fakes/identity-provider/serve-target.ts';
+import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange, type Arrangement } from './arrangement.ts';
 import { callWhoami, toolNames, whoIs } from './call-tool.ts';
@@ -18,6 +21,8 @@ type Xaa = Extract<BackendAuth, { type: 'xaa' }>;
 
 /** Its access tokens live longer than its ID tokens of one hour. */
 const OKTA: ProviderSpec = { name: 'okta', kind: 'real', tokenLifetime: 3 * 3_600 };
+/** Milliseconds. */
+const LIFETIME_OF_ID_TOKENS = 3_600_000;
 const RESOURCE = 'https://chat.example/mcp';
 const RESERVED = 'https://reports.example/mcp';
 
@@ -130,6 +135,54 @@ describe('enterprise-managed authorization at a backend', () => {
     ]);
     expect(findSecrets({ log: setup.gateway.log() }, secrets)).toEqual([]);
     expect(setup.gateway.log()).not.toMatch(/eyJ[\w-]{20}/);
+  });
+});
+
+/** Answers both token endpoints of `xaa`, for an identity provider that issues no assertions itself. */
+async function serveTokenEndpoints() {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const assertion = `${part({ alg: 'none', typ: 'oauth-id-jag+jwt' })}.${part({ aud: 'target' })}.`;
+  const server = createServer((request, response) => {
+    request.resume();
+    const idJag = { access_token: assertion, issued_token_type: ID_JAG, token_type: 'N_A' };
+    const token = { access_token: 'of-target', token_type: 'Bearer', expires_in: 60 };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(request.url === '/idp' ? idJag : token));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing({ close: () => new Promise((resolve) => server.close(resolve)) });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('a provider that keeps an old ID token', () => {
+  it('leads the user of xaa to a login, and leaves the other backends of the provider alone', async () => {
+    const clock = setWallClock();
+    const origin = await serveTokenEndpoints();
+    const okta: ProviderSpec = {
+      name: 'okta',
+      kind: 'odd',
+      options: { oidc: true, refresh: 'keeps', expiresIn: 86_400 },
+    };
+    const endpoints = {
+      idp_token_url: `${origin}/idp`,
+      target_token_url: `${origin}/target`,
+      target_audience: 'target',
+    };
+    const auth = { type: 'xaa' as const, subject_provider_name: 'okta', ...endpoints };
+    const authServer = { token_lifespans: { access_token_lifespan: '3h' } };
+    const setup = closing(await arrange({ providers: [okta], authServer }));
+    const chat = { name: 'chat', transport: 'streamable-http' as const, url: setup.whoami.url, auth };
+    await setup.restart({ backends: [...setup.configOf().backends, chat] });
+    const client = await setup.client();
+    const { access_token: token } = await client.login({ user: 'alice' });
+    await whoIs(setup.resource, token, 'chat');
+    setup.providers.okta!.odd!.setIdTokenFault('missing');
+    clock.forward(LIFETIME_OF_ID_TOKENS);
+    expect(await textOf(setup, token, 'chat')).toMatch(/connections\/link\?ticket=/);
+    expect((await whoIs(setup.resource, token, 'okta')).tokenHash).not.toBeNull();
+    setup.providers.okta!.odd!.setIdTokenFault(undefined);
+    await client.login({ user: 'alice' });
+    expect(await whoIs(setup.resource, token, 'chat')).toMatchObject({ tokenHash: shortHash('of-target') });
   });
 });
 
