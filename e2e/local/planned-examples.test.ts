@@ -46,6 +46,14 @@ const EXPECTED: Record<string, Expected> = {
       [noCommand('everything'), 'gets a process for each session, in local mode only'],
     ],
   },
+  'docs/how-to/enterprise-managed-authorization.md': {
+    local: [
+      [
+        /MCPExternalAuthConfig\/chat: SecretNotFound: .* names Secret "okta"/,
+        "The Secret `okta` holds vmcp's client secret at the identity provider",
+      ],
+    ],
+  },
   'examples/providers': {
     cluster: ['github', 'google', 'slack']
       .flatMap((name) => [noCommand(name), without('providers', name)])
