@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,19 +6,9 @@ import { serveGateway } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { ANSWERS, connectNewClient } from '../sdk-servers/connect-sdk-client.ts';
+import { publishedServer } from './published-server.ts';
 
 afterEach(closeAll);
-
-/** Returns the entry file of a published server. */
-function entryOf(name: string): string {
-  const manifest = createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/package.json`);
-  return join(manifest, '..', 'dist', 'index.js');
-}
-
-const program = (name: string, ...args: string[]): GatewayConfig['backends'][number] => ({
-  ...{ name, transport: 'stdio', command: process.execPath, args: [entryOf(name), ...args] },
-  stdio_process: 'perSession',
-});
 
 /** Starts these programs behind a gateway, and connects the SDK's client in revision 2026-07-28. */
 async function connect(...backends: GatewayConfig['backends']) {
@@ -31,7 +20,7 @@ async function connect(...backends: GatewayConfig['backends']) {
 }
 
 it('serves clients of 2026-07-28 by server-everything, which samples', async () => {
-  const { client, call } = await connect(program('everything'));
+  const { client, call } = await connect(publishedServer('everything'));
   expect((await client.listTools()).tools.length).toBeGreaterThan(5);
   expect(await call('everything_echo', { message: 'hi' })).toContain('hi');
   expect(await call('everything_trigger-sampling-request', { prompt: 'x', maxTokens: 5 })).toContain('word');
@@ -41,12 +30,12 @@ it('serves clients of 2026-07-28 by server-filesystem, which asks for roots', as
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'vmcp-e2e-')));
   closing({ close: () => rm(folder, { recursive: true }) });
   await writeFile(join(folder, 'a.txt'), 'content');
-  const { client, call } = await connect(program('filesystem', folder));
+  const { client, call } = await connect(publishedServer('filesystem', folder));
   expect((await client.listTools()).tools.map(({ name }) => name)).toContain('filesystem_read_text_file');
   expect(await call('filesystem_list_allowed_directories')).toBeDefined();
 }, 60_000);
 
 it('serves clients of 2026-07-28 by server-memory', async () => {
-  const { call } = await connect(program('memory'));
+  const { call } = await connect(publishedServer('memory'));
   expect(await call('memory_read_graph')).toContain('entities');
 }, 60_000);
