@@ -7,6 +7,7 @@ const TYPES: ReadonlyMap<string, AuditEventType> = new Map([
   ['initialize', 'mcp_initialize'],
   ['tools/call', 'mcp_tool_call'],
   ['tasks/get', 'mcp_task'],
+  ['tasks/result', 'mcp_task'],
   ['tasks/update', 'mcp_task'],
   ['tasks/cancel', 'mcp_task'],
   ['tools/list', 'mcp_tools_list'],

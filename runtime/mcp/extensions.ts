@@ -5,9 +5,13 @@ import { RequestError } from '#runtime/errors';
 export const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 export const TASKS = 'io.modelcontextprotocol/tasks';
 export const APPS = 'io.modelcontextprotocol/ui';
+/** The core form of tasks of 2025-11-25, as `ServerCapabilities.extensions` names it. */
+export const CORE_TASKS = 'tasks';
 /** Requests about a task of 2026-07-28. */
 export const TASK_METHODS: readonly string[] = ['tasks/get', 'tasks/update', 'tasks/cancel'];
 
+/** Requests about a task of 2025-11-25. */
+export const CORE_TASK_METHODS: readonly string[] = ['tasks/get', 'tasks/result', 'tasks/cancel'];
 /** Carries a changed task in a subscription. */
 export const TASK_CHANGED = 'notifications/tasks';
 

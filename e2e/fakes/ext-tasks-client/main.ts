@@ -20,7 +20,7 @@ const rawDispatch: RawClientDispatch = async (request) => {
 
 const input = () => Promise.resolve({ action: 'accept' as const, content: { name: 'yes' } });
 const isModern = revision === '2026-07-28';
-const client = await connectNewClient(new URL(url), isModern ? { revision } : { answers: { elicit: input } });
+const client = await connectNewClient(new URL(url), isModern ? { revision } : {});
 const session = createTaskSessionFromClient(client, {
   endpointId: 'gateway',
   onInputRequest: input as never,
@@ -33,7 +33,7 @@ const session = createTaskSessionFromClient(client, {
     },
   }),
 });
-const execution = await session.callTool(tool, toolArguments);
+const execution = await session.callTool(tool, toolArguments, isModern ? {} : { task: { preference: 'require' } });
 const { outcome } = await execution.settle();
 console.log(JSON.stringify({ kind: execution.kind, ...outcome }));
 await session.close();

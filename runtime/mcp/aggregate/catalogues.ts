@@ -275,6 +275,7 @@ export class Catalogues {
     const { aggregation, maxNameLength, backends, lists: cache } = this.#options;
     return {
       kind,
+      era: asker.era,
       ...made,
       apps: this.apps,
       own: this.#ownTools(),

@@ -1,5 +1,7 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
+import { offersTasks } from '../backends/health.ts';
+import type { Era } from '../era.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { AppUris } from './app-uris.ts';
 import { composeNames } from './compose-names.ts';
@@ -14,6 +16,7 @@ interface ListOf {
 
 export interface ListParts {
   readonly kind: ListKind;
+  readonly era: Era;
   readonly lists: readonly ListOf[];
   readonly own: ReadonlyMap<string, CatalogueEntry>;
   /** Backends that require a login first: backend name to provider. */
@@ -55,8 +58,13 @@ export function composeList(parts: ListParts): ComposedList {
   };
 }
 
-function compose({ kind, apps, aggregation, maxNameLength }: ListParts, lists: readonly ListOf[]) {
-  const named = lists.map(({ backend, list }) => ({ backend: backend.config, entries: list.entries, apps }));
+function compose({ kind, era, apps, aggregation, maxNameLength }: ListParts, lists: readonly ListOf[]) {
+  const named = lists.map(({ backend, list }) => ({
+    backend: backend.config,
+    entries: list.entries,
+    apps,
+    hasTasks: era === 'legacy' && offersTasks(backend.health, era),
+  }));
   return composeNames(kind, named, aggregation, maxNameLength);
 }
 

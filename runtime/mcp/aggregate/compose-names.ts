@@ -16,6 +16,8 @@ export interface NamedList {
   readonly entries: readonly ListedEntry[];
   /** Absent: every app keeps its URI. */
   readonly apps?: AppUris;
+  /** Whether the client can request tasks of 2025-11-25 from the tools. */
+  readonly hasTasks?: boolean;
 }
 
 export interface NameConflict {
@@ -106,8 +108,7 @@ function groupByName(candidates: readonly Candidate[]): Map<string, Candidate[]>
 }
 
 function toEntry(candidate: Candidate): CatalogueEntry {
-  const { advertised, backend, listed, changes: wanted } = candidate;
-  const changes = listed.text.includes('"taskSupport"') ? withoutTaskSupport(listed.text, wanted) : wanted;
+  const { advertised, backend, listed, changes } = candidate;
   const isChanged = advertised !== listed.name || Object.keys(changes).length > 0;
   const text = isChanged ? rewriteEntry(listed.text, { ...changes, name: advertised }) : listed.text;
   const apps = appsOf(text);
@@ -130,12 +131,13 @@ function ownResource({ advertised, ownName, backend, listed, changes }: Candidat
   return { name: ownName, backend, originalName: listed.name, annotations: listed.annotations };
 }
 
-/** The gateway does not route tasks. */
-function withoutTaskSupport(text: string, changes: Presented['changes']): Presented['changes'] {
-  const tool: unknown = JSON.parse(text);
-  if (!isJsonObject(tool) || !isJsonObject(tool.execution)) return changes;
+/** The gateway does not route tasks of this client to this backend. */
+function withoutTaskSupport(presented: Presented): Presented {
+  const { listed, changes } = presented;
+  const tool: unknown = listed.text.includes('"taskSupport"') ? JSON.parse(listed.text) : undefined;
+  if (!isJsonObject(tool) || !isJsonObject(tool.execution)) return presented;
   const others = Object.entries(tool.execution).filter(([key]) => key !== 'taskSupport');
-  return { ...changes, execution: Object.fromEntries(others) };
+  return { ...presented, changes: { ...changes, execution: Object.fromEntries(others) } };
 }
 
 function hintsOf(annotations: Readonly<Record<string, unknown>>): Record<string, string | boolean> {
@@ -224,9 +226,10 @@ export function composeNames(
   maxNameLength: number,
 ): Composed {
   const rank = rankOf(lists, aggregation);
-  const presented = lists.flatMap((list) =>
-    present[kind](list.backend, oncePerName(withAliases(kind, list)), aggregation),
-  );
+  const presented = lists.flatMap((list) => {
+    const all = present[kind](list.backend, oncePerName(withAliases(kind, list)), aggregation);
+    return list.hasTasks ? all : all.map(withoutTaskSupport);
+  });
   return kind === 'tools' || kind === 'prompts'
     ? composeNamed(presented, aggregation, maxNameLength, rank)
     : composeUris(presented, rank);

@@ -1,5 +1,6 @@
 import type { ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { BridgeName, Era } from '../era.ts';
+import { CORE_TASKS, TASKS } from '../extensions.ts';
 
 export type BackendPhase = 'ready' | 'degraded' | 'unavailable' | 'unknown';
 
@@ -40,6 +41,12 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
 export function bridgeFor({ eras }: BackendHealth, era: Era): BridgeName | undefined {
   if (eras?.has(era) ?? true) return undefined;
   return era === 'legacy' ? 'legacy-to-modern' : 'modern-to-legacy';
+}
+
+/** Returns whether calls of this era can create tasks that an id of the gateway can name. */
+export function offersTasks(health: BackendHealth, era: Era): boolean {
+  const id = era === 'legacy' ? CORE_TASKS : TASKS;
+  return bridgeFor(health, era) === undefined && health.capabilities?.extensions[era]?.includes(id) === true;
 }
 
 export function isAway({ phase }: BackendHealth): boolean {

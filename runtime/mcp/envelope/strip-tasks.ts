@@ -10,7 +10,7 @@ export function mentionsTasks(message: DecodedMessage, era: Era): boolean {
   if (message.kind !== 'request' || !message.params) return false;
   const { task, capabilities, _meta: meta } = message.params;
   return (
-    task !== undefined ||
+    (task !== undefined && era === 'modern') ||
     declaresTasks(capabilities, era) ||
     (isJsonObject(meta) && declaresTasks(meta[CLIENT_CAPABILITIES], era))
   );
@@ -23,9 +23,8 @@ function declaresTasks(capabilities: unknown, era: Era): capabilities is JsonObj
 }
 
 /**
- * Returns the message without unrouted task declarations of the client, and without `params.task` of revision
- * 2025-11-25. A client could not fetch the results of such tasks. A receiver that declares no tasks must ignore `task`
- * and answer the call itself.
+ * Returns the message without task declarations of the client that the gateway does not route. A client of 2026-07-28
+ * cannot request a task by `params.task`. For other clients, the called backend decides, see `prepareNamed`.
  */
 export function withoutTasks(
   { spans, meta, params }: DecodedMessage & { params?: JsonObject | undefined },
@@ -33,7 +32,7 @@ export function withoutTasks(
   era: Era,
 ): Buffer {
   const edits: Edit[] = [];
-  if (spans['params.task']) edits.push(dropMember(body, spans['params.task']));
+  if (spans['params.task'] && era === 'modern') edits.push(dropMember(body, spans['params.task']));
   if (spans['params.capabilities'] && declaresTasks(params?.capabilities, era))
     edits.push({ ...spans['params.capabilities'], text: textWithoutTasks(params.capabilities, era) });
   const member = meta.find(({ key }) => key === CLIENT_CAPABILITIES);

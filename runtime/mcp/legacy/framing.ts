@@ -3,7 +3,9 @@ import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Edit } from '../envelope/splice.ts';
 import type { Framing, Handler } from '../framing.ts';
 import { serveUri } from '../serve-call.ts';
-import { whileInUse } from '../sessions/session.ts';
+import { CORE_TASK_METHODS } from '../extensions.ts';
+import { backendSessionOf, whileInUse } from '../sessions/session.ts';
+import { serveTask } from '../tasks/serve-task.ts';
 import { answerConnect } from './answer-login.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type LegacyRequest } from './legacy-request.ts';
@@ -16,6 +18,9 @@ export const legacyFraming: Framing<LegacyRequest> = {
   era: 'legacy',
   handlers: new Map<string, Handler<LegacyRequest>>([
     ['ping', answerEmpty],
+    ...CORE_TASK_METHODS.map(
+      (method) => [method, (request: LegacyRequest) => serveTask(request, legacyFraming, sessionsOf(request))] as const,
+    ),
     ['resources/subscribe', (request) => serveUri(request, subscribing)],
     ['resources/unsubscribe', (request) => serveUri(request, subscribing)],
     [
@@ -42,6 +47,10 @@ const subscribing: Framing<LegacyRequest> = {
     await legacyFraming.relay(request, call);
   },
 };
+
+function sessionsOf({ session }: LegacyRequest): (backend: string) => string {
+  return (backend) => backendSessionOf(session, backend)?.sessionId ?? '';
+}
 
 function answerEmpty({ res, message }: LegacyRequest): void {
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{}}`);

@@ -40,13 +40,14 @@ export async function initialize(
   }
   requestRecord.session = session.logId;
   const known = services.backends.all;
+  const capabilities = mergeCapabilities(
+    known.map(({ health }) => health.capabilities ?? ASSUMED),
+    'legacy',
+  );
   const result = {
     protocolVersion: profile.revision,
     // All capabilities are assumed of a silent backend, since the client cannot be told later.
-    capabilities: mergeCapabilities(
-      known.map(({ health }) => health.capabilities ?? ASSUMED),
-      'legacy',
-    ),
+    capabilities: profile.revision === LATEST_LEGACY_REVISION ? capabilities : { ...capabilities, tasks: undefined },
     serverInfo: { name: services.config.server.name, version: services.version },
     instructions: mergeInstructions(known.map(instructionsOf)),
   };

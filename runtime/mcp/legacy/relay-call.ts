@@ -20,12 +20,14 @@ import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.
 import { tellGivenUp } from './cancel-call.ts';
 import { tellProgressToken } from './expected-progress.ts';
 import type { LegacyRequest } from './legacy-request.ts';
+import { taskSink } from './task-sink.ts';
 
 /** Settles when the answer is sent. */
 export function relayCall(request: LegacyRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => new LegacyRelay(request, call, passthrough, resolve, reject).start());
+  return new Promise((resolve, reject) => new LegacyRelay(request, call, passthrough, { resolve, reject }).start());
 }
 
+type Settle = Readonly<{ resolve: () => void; reject: (error: unknown) => void }>;
 type EventFields = Pick<StreamEvent, 'id' | 'retry'>;
 
 class LegacyRelay implements AnswerSink, InFlightCall {
@@ -33,8 +35,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   readonly #call: PreparedCall;
   readonly #passthrough: readonly string[];
   readonly #answer: ClientAnswer;
-  readonly #resolve: () => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #settle: Settle;
   #running: RunningCall | undefined;
   #backendSession: BackendSession | undefined;
   #reopened = false;
@@ -43,19 +44,12 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   #isOver = false;
   #step: TraceStep | undefined;
 
-  constructor(
-    request: LegacyRequest,
-    call: PreparedCall,
-    passthrough: readonly string[],
-    resolve: () => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(request: LegacyRequest, call: PreparedCall, passthrough: readonly string[], settle: Settle) {
     this.#request = request;
     this.#call = call;
     this.#passthrough = passthrough;
     this.#answer = new ClientAnswer(request);
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#settle = settle;
   }
 
   start(): void {
@@ -100,7 +94,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     // Some clients hang on an HTTP error to a POST, so every JSON-RPC answer of a backend is sent with 200.
     this.#answer.json(200, body, kind);
     this.#over();
-    this.#resolve();
+    this.#settle.resolve();
   }
 
   /** The backend may speak another era since its last probe. It acted on nothing, so the call is sent again, once. */
@@ -120,7 +114,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     if (event === undefined) {
       this.#answer.ended(kind);
       this.#over();
-      this.#resolve();
+      this.#settle.resolve();
       return;
     }
     // The end of the stream comes after it.
@@ -147,7 +141,8 @@ class LegacyRelay implements AnswerSink, InFlightCall {
 
   #eventSource(): EventSource {
     const { session, identity, services, message } = this.#request;
-    return { backend: this.#call.backend, stream: message.idText, call: this, identity, services, session };
+    const { backend, relatedTask } = this.#call;
+    return { backend, stream: message.idText, call: this, identity, services, session, relatedTask };
   }
 
   close(complete: boolean, isBroken = false): void {
@@ -158,7 +153,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     }
     this.#answer.end();
     this.#over(complete);
-    this.#resolve();
+    this.#settle.resolve();
   }
 
   fail(failure: CallFailure): void {
@@ -181,7 +176,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   #failed(failure: CallFailure): void {
     if (mayBeAway(failure)) this.#request.services.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
-    if (this.#answer.fail(failure)) this.#resolve();
+    if (this.#answer.fail(failure)) this.#settle.resolve();
     else this.#refused(failure.error);
   }
 
@@ -218,6 +213,9 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     this.#backendSession = backendSession;
     const { message, identity, services, requestRecord } = this.#request;
     const { backend, body, idempotent } = this.#call;
+    const { timeouts } = services.config.operational;
+    // A task shows no progress on this call until it has ended.
+    const isBlocking = this.#call.relatedTask !== undefined;
     if (backend.losesState) services.sessions.noteState(this.#request.session, backend.name);
     if (services.sessions.isShared) tellProgressToken(this.#request, backend.name);
     const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
@@ -231,11 +229,11 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       body: step ? step.inMeta(body) : body,
       headers: this.#headers(backendSession, step),
       address: backendSession.address,
-      deadline: callDeadline(services, backend.name),
-      maximum: services.config.operational.timeouts.maximum,
+      deadline: isBlocking ? timeouts.maximum : callDeadline(services, backend.name),
+      maximum: timeouts.maximum,
       idempotent,
       trace: requestRecord.trace,
-      sink: this,
+      sink: taskSink(this, this.#request, this.#call, backendSession),
     });
   }
 
@@ -264,8 +262,8 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   #refused(error: unknown): void {
-    if (!(error instanceof LoginNeeded)) this.#reject(error);
-    else answerLogin(this.#request, this.#call.backend, error).then(this.#resolve, this.#reject);
+    if (!(error instanceof LoginNeeded)) this.#settle.reject(error);
+    else answerLogin(this.#request, this.#call.backend, error).then(this.#settle.resolve, this.#settle.reject);
   }
 
   #cancelled(): void {
@@ -273,7 +271,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     this.#answer.cancelled();
     this.#step?.end('aborted');
     this.#over();
-    this.#resolve();
+    this.#settle.resolve();
   }
 
   #clientLeft(): void {
@@ -281,7 +279,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     // The 2025-11-25 transports do not treat this as a cancellation: the client may resume to receive the answer.
     this.#running?.abort();
     this.#over(!this.#resumable);
-    this.#resolve();
+    this.#settle.resolve();
   }
 
   #over(answered = true): void {

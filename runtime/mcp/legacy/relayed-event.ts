@@ -13,8 +13,10 @@ import { isSubResource } from '../route/is-sub-resource.ts';
 import { endQuestion, noteQuestion } from '../sessions/client-questions.ts';
 import { notify } from '../sessions/open-backend-session.ts';
 import { backendSessionOf, type SentCall, type Session } from '../sessions/session.ts';
+import { withKnownTask, withRelatedTask } from './session-tasks.ts';
 import { isExpectedProgress } from './expected-progress.ts';
 
+const TASK_STATUS = 'notifications/tasks/status';
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 
 export interface EventSource {
@@ -26,11 +28,13 @@ export interface EventSource {
   readonly session: Session;
   readonly identity: Identity;
   readonly services: Services;
+  /** The client's id of the task to which all messages of the stream belong. */
+  readonly relatedTask?: string | undefined;
 }
 
 /** Event id and request id name the backend; reserved `_meta` is removed. Undefined: not for the client. */
 export function relayedEvent(event: StreamEvent, source: EventSource): string | undefined {
-  const data = event.message === undefined ? '' : relayedData(event.data, event.message, source);
+  const data = event.message === undefined ? '' : withRelated(relayedData(event.data, event.message, source), source);
   if (data === undefined) return undefined;
   const id = relayedEventId(event.id, source);
   return writeSse({ id, event: data === '' ? undefined : 'message', retry: event.retry, data });
@@ -50,6 +54,10 @@ function relayedData(data: string, message: BackendMessage, source: EventSource)
   if (message.kind === 'notification') return relayedNotification(data, message, source);
   if (source.stream === GENERAL) return undefined;
   return data;
+}
+
+function withRelated(data: string | undefined, { relatedTask }: EventSource): string | undefined {
+  return data === undefined || relatedTask === undefined ? data : withRelatedTask(data, relatedTask);
 }
 
 function withMintedId(data: string, message: BackendMessage, source: EventSource): string | undefined {
@@ -93,9 +101,13 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
     services.sessions.tellOfCall(session, { type: 'answered', id });
     return spliceText(data, [{ ...span, text: `"${id}"` }]);
   }
-  if (message.method === RESOURCE_UPDATED && !isSubscribed(uriOf(data, message), source)) return undefined;
-  if (message.method === PROGRESS && !isExpectedProgress(data, message, source)) return undefined;
-  return data;
+  if (message.method === TASK_STATUS) return withKnownTask(data, message, session, backend.name);
+  return isAwaited(data, message, source) ? data : undefined;
+}
+
+function isAwaited(data: string, message: BackendMessage, source: EventSource): boolean {
+  if (message.method === RESOURCE_UPDATED) return isSubscribed(uriOf(data, message), source);
+  return message.method !== PROGRESS || isExpectedProgress(data, message, source);
 }
 
 function uriOf(data: string, { spans }: BackendMessage): unknown {

@@ -10,7 +10,7 @@ import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import { modernHeaders } from '../backends/probe.ts';
 import { countedFor } from '../sessions/session-limits.ts';
 import { TASK_CHANGED } from '../extensions.ts';
-import { readTask } from '../tasks/rewrite-task.ts';
+import { readTask, taskOpen } from '../tasks/rewrite-task.ts';
 import {
   acknowledgedOf,
   isSubscribed,
@@ -205,7 +205,7 @@ class Subscription {
   }
 
   #onTask(backend: string, data: string, message: BackendMessage, flow: Flow | undefined): void {
-    const task = readTask(data, message);
+    const task = readTask(data, taskOpen(message.spans));
     const taskId = task && this.#byBackend.get(backend)?.tasks.get(task.taskId);
     if (taskId === undefined) return;
     if (task?.hasEnded) this.#request.services.tasks.ended(taskId);

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import type { MessageId } from '../envelope/message-id.ts';
 import { spliceText } from '../envelope/splice.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
-import { taskEdits } from '../tasks/rewrite-task.ts';
+import { taskEdits, taskOpen } from '../tasks/rewrite-task.ts';
 import type { Assigned } from './subscription-filter.ts';
 
 export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
@@ -17,7 +17,7 @@ export function renderNotification(method: string, params: JsonObject, id: Messa
 
 /** Renders the event of a changed task with the client's ids. The rest of the task stays as the backend wrote it. */
 export function renderTask(data: string, message: BackendMessage, taskId: string, id: MessageId): string {
-  const edits = taskEdits(data, message, taskId);
+  const edits = taskEdits(data, taskOpen(message.spans), taskId);
   const meta = JSON.stringify({ [SUBSCRIPTION_ID]: id });
   const { params, 'params._meta': written } = message.spans;
   if (written) edits.push({ ...written, text: meta });

@@ -70,7 +70,7 @@ export async function assignTargets({ uris, taskIds }: Filter, request: ModernRe
       of(backend.name).uris.push(uri);
     }),
     ...taskIds.map((taskId) => async () => {
-      const { backend, id } = await resolveTask(taskId, catalogue(), asker, services);
+      const { backend, id } = await resolveTask(taskId, undefined, catalogue(), asker, services);
       of(backend.name).tasks.set(id, taskId);
     }),
   ];

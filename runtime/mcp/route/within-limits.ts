@@ -4,7 +4,7 @@ import type { Services } from '#runtime/services';
 import type { ClientRequest } from '../client-request.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
-import { TASK_METHODS } from '../extensions.ts';
+import { CORE_TASK_METHODS, TASK_METHODS } from '../extensions.ts';
 
 const COUNTED: ReadonlySet<string> = new Set([
   'tools/call',
@@ -14,6 +14,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
   'completion/complete',
   ...TASK_METHODS,
+  ...CORE_TASK_METHODS,
   'logging/setLevel',
 ]);
 

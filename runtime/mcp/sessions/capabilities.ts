@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import { APPS, ROUTED, SETTINGS } from '#runtime/mcp/extensions';
+import { APPS, CORE_TASKS, ROUTED, SETTINGS } from '#runtime/mcp/extensions';
 import type { Era } from '../era.ts';
 
 /** Backend sessions with equal capabilities share the object. */
@@ -26,8 +26,7 @@ export function readCapabilities(
   const instructions = typeof result?.instructions === 'string' ? result.instructions : undefined;
   const text = JSON.stringify([capabilities, instructions]);
   if (last?.text === text && last.extensions[era]) return last;
-  const { resources, extensions } = capabilities;
-  const offered = isJsonObject(extensions) ? ROUTED[era].filter((id) => isJsonObject(extensions[id])) : [];
+  const { resources } = capabilities;
   return {
     text,
     tools: isJsonObject(capabilities.tools),
@@ -37,8 +36,19 @@ export function readCapabilities(
     logging: isJsonObject(capabilities.logging),
     completions: isJsonObject(capabilities.completions),
     instructions,
-    extensions: { ...last?.extensions, [era]: offered },
+    extensions: { ...last?.extensions, [era]: offeredBy(capabilities, era) },
   };
+}
+
+function offeredBy({ extensions, tasks }: JsonObject, era: Era): string[] {
+  const offered = isJsonObject(extensions) ? ROUTED[era].filter((id) => isJsonObject(extensions[id])) : [];
+  return era === 'legacy' && offersCoreTasks(tasks) ? [...offered, CORE_TASKS] : offered;
+}
+
+function offersCoreTasks(tasks: unknown): boolean {
+  const requests = isJsonObject(tasks) ? tasks.requests : undefined;
+  const tools = isJsonObject(requests) ? requests.tools : undefined;
+  return isJsonObject(tools) && isJsonObject(tools.call);
 }
 
 /** Assumed of a backend that cannot be probed before a login, so that clients request its lists afterwards. */
@@ -60,6 +70,8 @@ function isOffered(id: string, { extensions }: ServerCapabilities, era: Era): bo
   return eras.some((offered) => offered.includes(id));
 }
 
+const OFFERED_TASKS = { cancel: {}, requests: { tools: { call: {} } } };
+
 /** Returns what the gateway offers clients of this era. Lists can always change, as backends come and go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era): JsonObject {
   const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);
@@ -72,6 +84,8 @@ export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era):
       : {}),
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
+    // A backend's list does not name the tools by which policies decide, so the gateway has none.
+    ...(any((one) => one.extensions[era]?.includes(CORE_TASKS) === true) ? { tasks: OFFERED_TASKS } : {}),
     ...(extensions.length > 0
       ? { extensions: Object.fromEntries(extensions.map((id) => [id, SETTINGS[id] ?? {}])) }
       : {}),

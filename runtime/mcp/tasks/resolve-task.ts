@@ -14,26 +14,30 @@ export interface ResolvedTask {
 }
 
 const UNKNOWN = 'unknown_name';
+const ENDED_SESSION = 'The task belongs to another session, or to one that its backend no longer knows';
 
 /**
  * Returns the task of a client's id. The caller must see the tool that created the task. Policies that read arguments
- * have decided about the call. @throws RequestError
+ * have decided about the call. `sessionAt`: the caller's session at a backend, for tasks of 2025-11-25. @throws
+ * RequestError
  */
 export async function resolveTask(
   taskId: unknown,
+  sessionAt: ((backend: string) => string) | undefined,
   catalogue: Catalogue,
   asker: Asker,
   services: Services,
 ): Promise<ResolvedTask> {
   if (typeof taskId !== 'string') throw invalidParams('a request about a task needs params.taskId');
   const task = services.tasks.open(taskId, asker.identity.key);
-  if (!task) {
+  if (!task || (task.session === undefined) !== (sessionAt === undefined)) {
     // Guesses count, as those of names do.
     services.rateLimits?.charge(asker.identity);
     throw unknownTask();
   }
   const backend = await backendOf(task.tool, catalogue, asker, services);
   if (backend?.name !== task.backend) throw unknownTask();
+  if (sessionAt && sessionAt(backend.name) !== task.session) throw unknownTask(ENDED_SESSION);
   return { backend, id: task.id, tool: task.tool };
 }
 
@@ -52,6 +56,6 @@ async function backendOf(
   }
 }
 
-function unknownTask(): RequestError {
-  return new RequestError({ status: 200, code: UNKNOWN, text: 'Unknown task', rpc: { code: -32602 } });
+function unknownTask(text = 'Unknown task'): RequestError {
+  return new RequestError({ status: 200, code: UNKNOWN, text, rpc: { code: -32602 } });
 }

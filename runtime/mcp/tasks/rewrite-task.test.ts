@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeBackendMessage } from '../envelope/decode-backend-message.ts';
 import { spliceText } from '../envelope/splice.ts';
-import { readTask, taskEdits } from './rewrite-task.ts';
+import { readTask, taskEdits, taskOpen } from './rewrite-task.ts';
 
 function decoded(text: string) {
   const message = decodeBackendMessage(text);
   if (!message) throw new TypeError('not reached');
   return message;
 }
-const rewrite = (text: string) => spliceText(text, taskEdits(text, decoded(text), 'new'));
+const rewrite = (text: string) => spliceText(text, taskEdits(text, taskOpen(decoded(text).spans), 'new'));
 const answer = (result: string) => `{"jsonrpc":"2.0","id":1,"result":${result}}`;
 
 describe('taskEdits', () => {
@@ -39,6 +39,6 @@ describe('readTask', () => {
     ['{"taskId":1}', undefined],
     ['{}', undefined],
   ])('reads %s', (result, task) => {
-    expect(readTask(answer(result), decoded(answer(result)))).toEqual(task);
+    expect(readTask(answer(result), taskOpen(decoded(answer(result)).spans))).toEqual(task);
   });
 });

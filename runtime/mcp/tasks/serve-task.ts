@@ -7,15 +7,23 @@ import type { Framing } from '../framing.ts';
 import { withinLimits } from '../route/within-limits.ts';
 import { resolveTask } from './resolve-task.ts';
 
-/** Serves a request about a task: resolves and authorizes by its id, limits, relays. @throws RequestError */
-export function serveTask<R extends ClientRequest>(request: R, framing: Framing<R>): Promise<void> {
+/**
+ * Serves a request about a task: resolves and authorizes by its id, limits, relays. `sessionAt`: see `resolveTask`.
+ * @throws RequestError
+ */
+export function serveTask<R extends ClientRequest>(
+  request: R,
+  framing: Framing<R>,
+  sessionAt?: (backend: string) => string,
+): Promise<void> {
   return framing.keepAlive(request, async () => {
     const { message, services, requestRecord, body } = request;
     // Judged before the id.
-    if (!declaresTasks(message)) throw needsTasks();
+    if (framing.era === 'modern' && !declaresTasks(message)) throw needsTasks();
     const asker = framing.asker(request);
     const taskId = message.params?.taskId;
-    const { backend, id, tool } = await resolveTask(taskId, framing.catalogue(request, asker), asker, services);
+    const catalogue = framing.catalogue(request, asker);
+    const { backend, id, tool } = await resolveTask(taskId, sessionAt, catalogue, asker, services);
     requestRecord.target = tool;
     requestRecord.backend = backend.name;
     const call = {
@@ -24,6 +32,7 @@ export function serveTask<R extends ClientRequest>(request: R, framing: Framing<
       body: splice(body, [...framing.edits(message), ...ownId(message, body, id)]),
       idempotent: message.method !== 'tasks/update',
       taskId: String(taskId),
+      ...(message.method === 'tasks/result' && { relatedTask: String(taskId) }),
     };
     await withinLimits(backend, undefined, request, () => framing.relay(request, call));
   });

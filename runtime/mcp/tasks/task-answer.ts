@@ -10,7 +10,7 @@ import { encodeHeaderValue } from '../modern/header-value.ts';
 import { callDeadline } from '../relay/call-deadline.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { countedFor } from '../sessions/session-limits.ts';
-import { readTask, taskEdits } from './rewrite-task.ts';
+import { readTask, taskEdits, taskOpen, type TaskState } from './rewrite-task.ts';
 import { MAX_ID } from './task-ids.ts';
 
 /**
@@ -19,23 +19,47 @@ import { MAX_ID } from './task-ids.ts';
  */
 export function taskAnswer(text: string, message: BackendMessage, request: ClientRequest, call: PreparedCall): string {
   const { services } = request;
-  const task = readTask(text, message);
+  const open = taskOpen(message.spans);
+  const task = readTask(text, open);
   if (call.taskId !== undefined) {
     if (task?.hasEnded) services.tasks.ended(call.taskId);
-    return spliceText(text, taskEdits(text, message, call.taskId));
+    return spliceText(text, taskEdits(text, open, call.taskId));
   }
-  const { backend, tool } = call;
-  if (!task || tool === undefined || task.taskId.length > MAX_ID)
-    throw callFailure(backend.name, 'protocol', true).error;
+  if (!task) throw callFailure(call.backend.name, 'protocol', true).error;
+  const taskId = beginTask(task, request, call, {
+    isWanted: declaresTasks(request.message),
+    countedFor: countedFor(request.identity, request.requestRecord.req, services),
+    cancel: (id) => cancelTask(id, call.backend, request),
+  });
+  return spliceText(text, taskEdits(text, open, taskId));
+}
+
+interface Creation {
+  /** Whether the client can use the task. */
+  readonly isWanted: boolean;
+  readonly countedFor: string;
+  /** See `BackendTask`. */
+  readonly session?: string;
+  /** Cancels the task at its backend. Never rejects. */
+  readonly cancel: (id: string) => Promise<void>;
+}
+
+/** Returns the client's id of a created task, or cancels the task. @throws RequestError */
+export function beginTask(
+  { taskId: id, ttl, hasEnded }: TaskState,
+  { identity, services }: ClientRequest,
+  { backend, tool }: PreparedCall,
+  { isWanted, countedFor: counted, session, cancel }: Creation,
+): string {
+  if (tool === undefined || id.length > MAX_ID) throw callFailure(backend.name, 'protocol', true).error;
   try {
-    if (!declaresTasks(request.message)) throw needsTasks();
-    const { identity, requestRecord } = request;
-    const of = { principal: identity.key, countedFor: countedFor(identity, requestRecord.req, services) };
-    const taskId = services.tasks.begin({ backend: backend.name, id: task.taskId, tool }, task.ttl, of);
-    if (task.hasEnded) services.tasks.ended(taskId);
-    return spliceText(text, taskEdits(text, message, taskId));
+    if (!isWanted) throw needsTasks();
+    const of = { principal: identity.key, countedFor: counted };
+    const taskId = services.tasks.begin({ backend: backend.name, id, tool, session }, ttl, of);
+    if (hasEnded) services.tasks.ended(taskId);
+    return taskId;
   } catch (error) {
-    void cancelTask(task.taskId, backend, request);
+    void cancel(id);
     throw error;
   }
 }
@@ -59,6 +83,7 @@ export function inOnePiece(sink: AnswerSink): AnswerSink {
   return {
     json: (...answer) => sink.json(...answer),
     accepted: () => sink.accepted(),
+    awaitsClient: () => sink.awaitsClient?.() ?? false,
     open: (...opened) => sink.open(...opened),
     event: (event) => sink.event(event),
     close: (...ended) => sink.close(...ended),

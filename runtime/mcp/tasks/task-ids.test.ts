@@ -11,7 +11,7 @@ const idsWith = (file = secret(), server = 'a') => {
     () => server,
   );
 };
-const task = { backend: 'b', id: 'ä "1"', tool: 'b_tool' };
+const task = { backend: 'b', id: 'ä "1"', tool: 'b_tool', session: undefined };
 
 describe('TaskIds', () => {
   it('opens its own ids for their principal', () => {

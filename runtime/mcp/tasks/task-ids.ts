@@ -8,9 +8,14 @@ export interface BackendTask {
   readonly id: string;
   /** Advertised name of the tool that created it. Policies decide by it. */
   readonly tool: string;
+  /**
+   * The backend session in which it lives; empty if the backend has none. Undefined: a task of 2026-07-28, which belongs
+   * to no session.
+   */
+  readonly session?: string | undefined;
 }
 
-const Sealed = z.tuple([z.string(), z.string(), z.string()]);
+const Sealed = z.tuple([z.string(), z.string(), z.string()]).rest(z.string());
 
 /** Characters. A header carries the sealed id, and Node limits all headers to 16 KiB. */
 export const MAX_ID = 2_048;
@@ -27,8 +32,11 @@ export class TaskIds {
   }
 
   /** Returns an id of visible ASCII characters. */
-  seal({ backend, id, tool }: BackendTask, principal: string): string {
-    return this.#ring().seal(JSON.stringify([backend, id, tool]), this.#aad(principal));
+  seal({ backend, id, tool, session }: BackendTask, principal: string): string {
+    return this.#ring().seal(
+      JSON.stringify(session === undefined ? [backend, id, tool] : [backend, id, tool, session]),
+      this.#aad(principal),
+    );
   }
 
   /** Returns undefined if the id was not sealed for this principal, or with a secret that no longer exists. */
@@ -38,8 +46,8 @@ export class TaskIds {
     if (!isCanonical) return undefined;
     try {
       const { plain } = this.#ring().open(text, this.#aad(principal));
-      const [backend, id, tool] = Sealed.parse(JSON.parse(plain));
-      return { backend, id, tool };
+      const [backend, id, tool, session] = Sealed.parse(JSON.parse(plain));
+      return { backend, id, tool, session };
     } catch (error) {
       if (error instanceof SealBroken || error instanceof UnknownSecret) return undefined;
       throw error;
