@@ -1,6 +1,7 @@
 // Runs all tests, or the named suites (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, `soak`; `clients` only by name). Ends
 // with one line of counts over all runners.
 import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
 import { e2eLanes } from './e2e-lanes.ts';
 import { inTurn, type Say } from './in-turn.ts';
@@ -12,6 +13,8 @@ const NETWORK = ownNetwork();
 const WORKER_NETWORKS = join(import.meta.dirname, 'worker-networks.ts');
 /** Minutes of each part of the soak, five together. */
 const SOAK_MINUTES = { sessions: 2.5, modern: 1, replicas: 1.5 };
+/** The longest part with its start. Afterwards the soak waits until idle sessions end. */
+const SOAK_TRAFFIC_MS = (SOAK_MINUTES.sessions + 0.75) * 60_000;
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Returns the result of a runner without repeated tests. */
@@ -54,8 +57,6 @@ async function runCluster(say: Say): Promise<Merged> {
 
 /** Runs the end-to-end tests in concurrent lanes. */
 async function runE2e(say: Say): Promise<Merged> {
-  // Without Python or a network, the tests with the Python SDK are skipped.
-  await runNode(['e2e/sdk-servers/install-python.ts'], say);
   const where = NETWORK ? { preload: [WORKER_NETWORKS] } : {};
   const works = e2eLanes(NETWORK !== undefined).map(
     (args) => (own: Say) => runJest(own, ['--forceExit', ...args], where),
@@ -95,11 +96,18 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
   property: (say) => runCounting(say, ['e2e/management/property/run.ts']),
 };
 
-/**
- * Suites in order; those of one line run concurrently. Small suites run beside the unit tests, which wait at times. Suites with many
- * processes run alone, and so does the soak, which measures times.
- */
-const ORDER = [['unit', 'conformance', 'fuzz', 'property'], ['e2e'], ['cluster'], ['soak'], ['clients']];
+/** Lists of suites in order; those of one list run concurrently. */
+type Lane = readonly (readonly string[])[];
+
+const SOAK: Lane = [['soak']];
+/** The unit tests take all processors, so this lane awaits the end of the soak's traffic. Small suites use the time that they wait. */
+const LARGE: Lane = [['unit', 'conformance', 'fuzz', 'property'], ['e2e']];
+/** Stages in order; the lanes of a stage run concurrently. Without separate networks, the soak's parts follow each other. */
+const STAGES: readonly (readonly Lane[])[] = [
+  ...(NETWORK ? [[SOAK, LARGE]] : [[LARGE], [SOAK]]),
+  [[['cluster']]],
+  [[['clients']]],
+];
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in RUNNERS));
@@ -118,11 +126,27 @@ async function runNamed(name: string, say: Say): Promise<Merged> {
   }
 }
 
+/** Runs the chosen suites of one lane. */
+async function runLane(lane: Lane, say: Say): Promise<Merged[]> {
+  const chosen = lane.map((names) => names.filter(isChosen)).filter((names) => names.length > 0);
+  if (NETWORK && lane === LARGE && chosen.length > 0 && isChosen('soak')) await sleep(SOAK_TRAFFIC_MS);
+  const results: Merged[] = [];
+  for (const names of chosen) {
+    const works = names.map((name) => (own: Say) => runNamed(name, own));
+    results.push(...(await inTurn(works, say)));
+  }
+  return results;
+}
+
+const print: Say = (part) => void process.stdout.write(part);
+// Without Python or a network, the tests with the Python SDK are skipped.
+if (isChosen('soak') || isChosen('e2e')) await runNode(['e2e/sdk-servers/install-python.ts'], print);
 let total = NONE;
 const recovered: string[] = [];
-for (const names of ORDER) {
-  const works = names.filter(isChosen).map((name) => (say: Say) => runNamed(name, say));
-  for (const runner of await inTurn(works, (part) => process.stdout.write(part))) {
+for (const lanes of STAGES) {
+  const works = lanes.map((lane) => (say: Say) => runLane(lane, say));
+  const results = await inTurn(works, print);
+  for (const runner of results.flat()) {
     total = add(total, runner.counts);
     recovered.push(...runner.recovered);
   }
