@@ -101,19 +101,19 @@ async function toolsOf(desk: Desk, codex: readonly string[]): Promise<string> {
   }
 }
 
-describe('fastmcp in front of a group with a backend of older revisions', () => {
-  it('initializes, and lists the tools of all backends', async () => {
-    const [older, newer] = [await startSdkServer('old'), await startSdkServer('new')];
-    closing({ close: () => Promise.all([older.stop(), newer.stop()]) });
-    const { url } = await gatewayTo({ older: older.url, newer: newer.url });
+describe('fastmcp in front of a group of backends with different revisions', () => {
+  it('lists and calls the tools of all backends', async () => {
+    const [older, both] = [await startSdkServer('old'), await startSdkServer('new')];
+    const newer = await startSdkServer('new', { modernOnly: true });
+    closing({ close: () => Promise.all([older.stop(), both.stop(), newer.stop()]) });
+    const { url } = await gatewayTo({ older: older.url, both: both.url, newer: newer.url });
     const opened = closing(await openDesk('alice'));
-    const list = [PYTHON, join(import.meta.dirname, 'fastmcp-list.py'), url];
-    const backends = async () => {
-      const { stdout } = await opened.run(list);
-      return [...new Set((JSON.parse(stdout) as string[]).map((name) => name.split('_')[0]))].sort();
+    const echo = async () => {
+      const { stdout } = await opened.run([PYTHON, join(import.meta.dirname, 'fastmcp-echo.py'), url]);
+      return JSON.parse(stdout) as Record<string, string>;
     };
-    await until('both backends listed', async () => (await backends()).length === 2);
-    expect(await backends()).toEqual(['newer', 'older']);
+    await until('all backends listed', async () => Object.keys(await echo()).length === 3);
+    expect(await echo()).toEqual({ older_echo: 'older_echo', both_echo: 'both_echo', newer_echo: 'newer_echo' });
   }, 120_000);
 });
 
