@@ -1,5 +1,6 @@
 import type { BridgeRow } from './compare-bridges.ts';
 import type { Findings } from './findings.ts';
+import type { BridgedSessionCost } from './measure-bridged-sessions.ts';
 import type { IdleMemory, Slope } from './measure-memory.ts';
 import { BARE, median, type Comparison, type Row } from './side-by-side.ts';
 
@@ -65,12 +66,26 @@ function idleFigures(idle: IdleMemory | undefined): Figure[] {
   return [atMost(what, idle.idleBytes / idle.beforeBytes, 1.6, '×')];
 }
 
-function gatewayFigures({ grid, starts, sessions, slope, idle }: NonNullable<Findings['gateway']>): Figure[] {
+function bridgedSessionFigure({ title, sessions, heap, limit }: BridgedSessionCost): Figure {
+  const what = `heap of each of ${sessions} idle bridged sessions, ${title}`;
+  const figure = atMost(what, heap / 1024, limit ?? Infinity, 'KiB');
+  return limit === undefined ? { ...figure, target: '' } : figure;
+}
+
+function gatewayFigures({
+  grid,
+  starts,
+  sessions,
+  bridgedSessions,
+  slope,
+  idle,
+}: NonNullable<Findings['gateway']>): Figure[] {
   const costs = grid.rows.filter(({ name }) => name !== BARE).map(({ cpuRatio }) => cpuRatio ?? Number.NaN);
   const spread = Math.max(...costs) / (costs[0] ?? Number.NaN);
   return [
     atMost('CPU a call, worst of all backends and tools over 1 backend with 10 tools', spread, 1.15, '×'),
     atMost('heap of an idle session', sessions.heap / 1024, 2, 'KiB'),
+    ...bridgedSessions.map(bridgedSessionFigure),
     growth(slope),
     ...idleFigures(idle),
     atMost('resident memory at start', median(starts.resident) / MIB, 100, 'MB', 0),
@@ -101,8 +116,8 @@ function listFigures({ tools, rows }: NonNullable<Findings['lists']>): Figure[] 
 }
 
 function bridgeFigures(rows: readonly BridgeRow[]): Figure[] {
-  return rows.map(({ title, cpuRatio, limit }) =>
-    atMost(`${title}, CPU a call over the bare proxy`, cpuRatio, limit, '×'),
+  return rows.map(({ title, base, cpuRatio, limit }) =>
+    atMost(`${title}, CPU a call over ${base}`, cpuRatio, limit, '×'),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Comparison } from './side-by-side.ts';
 import type { TokenFindings } from './compare-tokens.ts';
 import type { BridgeRow } from './compare-bridges.ts';
+import type { BridgedSessionCost } from './measure-bridged-sessions.ts';
 import type { ListFindings } from './compare-lists.ts';
 import type { SessionCost, Slope, IdleMemory } from './measure-memory.ts';
 
@@ -18,6 +19,7 @@ export interface Findings {
         grid: Comparison;
         starts: { readyMs: number[]; resident: number[] };
         sessions: SessionCost;
+        bridgedSessions: readonly BridgedSessionCost[];
         slope: Slope;
         idle: IdleMemory | undefined;
       }

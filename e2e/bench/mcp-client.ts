@@ -11,6 +11,13 @@ const MODERN_META = {
 };
 const TIMEOUT_MS = 30_000;
 
+const modernHeaders = (name: string) => ({
+  ...ACCEPT,
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': name,
+});
+
 interface Received {
   headers: Headers;
   result: Record<string, unknown>;
@@ -69,6 +76,14 @@ export async function callOnce(url: string, headers: Record<string, string>, nam
   await post(url, headers, { jsonrpc: '2.0', id: 3, method: 'tools/call', params });
 }
 
+/** Makes one call as a client of 2026-07-28 whose version is `version`. */
+export async function callModern(url: string, token: string, name: string, version: string): Promise<void> {
+  const _meta = { ...MODERN_META, 'io.modelcontextprotocol/clientInfo': { ...CLIENT, version } };
+  const params = { name, arguments: { text: 'x' }, _meta };
+  const headers = { ...modernHeaders(name), authorization: `Bearer ${token}` };
+  await post(url, headers, { jsonrpc: '2.0', id: 3, method: 'tools/call', params });
+}
+
 export interface ClientsOptions {
   era: Era;
   count: number;
@@ -114,12 +129,6 @@ async function prepareClient(
   // A header names the tool, so one client calls one tool.
   const name = names[index % names.length] ?? '';
   const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = {
-    ...ACCEPT,
-    ...authorization,
-    'mcp-protocol-version': era,
-    'mcp-method': 'tools/call',
-    'mcp-name': name,
-  };
+  const headers = { ...modernHeaders(name), ...authorization };
   return { headers, bodies: [body(name, MODERN_META)] };
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Gateway } from '../gateway/start-gateway.ts';
+import type { Gateway, GatewayOptions } from '../gateway/start-gateway.ts';
 import { residentBytes } from './cpu-time.ts';
 import type { LoadGenerator } from './load.ts';
 import { callOnce, listTools, openSession, prepareClients } from './mcp-client.ts';
@@ -17,11 +17,12 @@ export interface SessionCost {
 
 const PROBE = join(import.meta.dirname, 'report-memory.ts');
 const PARALLEL = 16;
+const WARM_UP = 500;
 
 /** Returns the live heap after a collection, and resident memory, in bytes. */
-async function probe(gateway: Gateway, file: string): Promise<{ heap: number; resident: number }> {
+async function probe(pid: number, file: string): Promise<{ heap: number; resident: number }> {
   await rm(file, { force: true });
-  process.kill(gateway.pid, 'SIGUSR2');
+  process.kill(pid, 'SIGUSR2');
   for (let tries = 0; tries < 500; tries += 1) {
     await sleep(20);
     const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -32,40 +33,51 @@ async function probe(gateway: Gateway, file: string): Promise<{ heap: number; re
   throw new Error('the server under test did not report its memory');
 }
 
-async function openMany(url: string, tool: string, count: number): Promise<void> {
-  let left = count;
-  const worker = async () => {
-    while (left > 0) {
-      left -= 1;
-      await callOnce(url, await openSession(url), tool);
-    }
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
-}
+/** Opens one session and makes a call in it. `index`: a number for each session. */
+export type OpenOne = (tool: string, index: number) => Promise<void>;
 
-/** Measures the cost of an idle session: one backend, one call made, no stream open. The first 500 sessions warm up. */
-export async function measureSessions(backend: string, sessions: number): Promise<SessionCost> {
+/**
+ * Measures the cost of an idle session after one call. `prepare` starts nothing and returns how to open sessions. The
+ * first 500 sessions warm up.
+ */
+export async function measureCost<Served extends Pick<Gateway, 'url' | 'pid' | 'stop'>>(
+  sessions: number,
+  start: (options: GatewayOptions) => Promise<Served>,
+  prepare: (served: Served) => { openOne: OpenOne; token?: string | undefined },
+): Promise<SessionCost> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
   const file = join(folder, 'memory.json');
-  const gateway = await startAnonymousGateway([backend], {
-    nodeOptions: ['--expose-gc', '--import', PROBE],
-    env: { BENCH_MEMORY_FILE: file },
-  });
+  const nodeOptions = ['--expose-gc', '--import', PROBE];
+  const served = await start({ nodeOptions, env: { BENCH_MEMORY_FILE: file } });
   try {
-    const [tool = ''] = await listTools(gateway.url, await openSession(gateway.url));
-    await openMany(gateway.url, tool, 500);
-    const before = await probe(gateway, file);
-    await openMany(gateway.url, tool, sessions);
-    const after = await probe(gateway, file);
-    return {
-      sessions,
-      heap: (after.heap - before.heap) / sessions,
-      resident: (after.resident - before.resident) / sessions,
+    const { openOne, token } = prepare(served);
+    const [tool = ''] = await listTools(served.url, await openSession(served.url, token));
+    let opened = 0;
+    const openMany = async (until: number) => {
+      const worker = async () => {
+        while (opened < until) await openOne(tool, (opened += 1));
+      };
+      await Promise.all(Array.from({ length: PARALLEL }, worker));
     };
+    await openMany(WARM_UP);
+    const before = await probe(served.pid, file);
+    await openMany(WARM_UP + sessions);
+    const after = await probe(served.pid, file);
+    const cost = (pick: 'heap' | 'resident') => (after[pick] - before[pick]) / sessions;
+    return { sessions, heap: cost('heap'), resident: cost('resident') };
   } finally {
-    await gateway.stop();
+    await served.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Measures the cost of an idle session: one backend, one call made, no stream open. */
+export function measureSessions(backend: string, sessions: number): Promise<SessionCost> {
+  return measureCost(
+    sessions,
+    (options) => startAnonymousGateway([backend], options),
+    ({ url }) => ({ openOne: async (tool) => callOnce(url, await openSession(url), tool) }),
+  );
 }
 
 /** Starts the gateway several times. Returns the milliseconds until it is ready, and the resident bytes just after. */

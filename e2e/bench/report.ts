@@ -31,6 +31,8 @@ const PREFACE = `# Benchmarks
   refresh rotates, every code is redeemed once. Redis runs on the other core.
 - The lists of 2,000 tools are the first ones of each principal, in a new process with and without the ten policies, in turn.
   Sessions are open and tokens verified before.
+- A bridge over HTTP is compared with the bare proxy. A bridge over stdio is compared with a gateway whose program has the
+  client's revision.
 - All servers run at once and are measured in turn, round after round. A figure is the median of its rounds; a ratio is
   taken within each round, then the median of these.
 - CPU is the server's own, from \`/proc\`, over the calls of the round. A payload goes both ways: it is the size of the

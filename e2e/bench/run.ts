@@ -8,6 +8,7 @@ import { compareBridges } from './compare-bridges.ts';
 import { compareLists, type ListPace } from './compare-lists.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import type { Findings } from './findings.ts';
+import { measureBridgedSessions } from './measure-bridged-sessions.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
 import {
   measureIdle,
@@ -42,6 +43,7 @@ interface Plan {
   lists: ListPace;
   cells: [backends: number, tools: number][];
   sessions: number;
+  bridgedSessions: number;
   slope: SlopePace;
   /** Undefined: not measured, as it takes minutes. */
   idle: IdlePace | undefined;
@@ -57,6 +59,7 @@ const FULL: Plan = {
   lists: { rounds: 9, principals: 201 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
+  bridgedSessions: 10_000,
   slope: { warmUp: 180, seconds: 180 },
   idle: { load: 60, idle: 150 },
   starts: 5,
@@ -73,6 +76,7 @@ const QUICK: Plan = {
     [20, 2_000],
   ],
   sessions: 1_000,
+  bridgedSessions: 500,
   slope: { warmUp: 2, seconds: 10 },
   idle: undefined,
   starts: 3,
@@ -181,11 +185,13 @@ async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings
     console.log('\nstarts', starts);
     const sessions = await measureSessions(url, plan.sessions);
     console.log('sessions', sessions);
+    const bridgedSessions = await measureBridgedSessions(plan.bridgedSessions);
+    console.log('bridged sessions', bridgedSessions);
     const slope = await measureSlope(load, url, plan.slope);
     console.log('slope', slope);
     const idle = plan.idle && (await measureIdle(load, url, plan.idle));
     if (idle) console.log('idle', idle);
-    return { grid, starts, sessions, slope, idle };
+    return { grid, starts, sessions, bridgedSessions, slope, idle };
   });
 }
 
@@ -239,6 +245,7 @@ async function bench(): Promise<boolean> {
   try {
     if (values.bridges) {
       console.log('bridges', await compareBridges(load, plan.grid));
+      console.log('bridged sessions', await measureBridgedSessions(plan.bridgedSessions));
       return true;
     }
     const findings = { ...(await measureAll(load, plan, !values['without-gateway'])), busy };

@@ -1,12 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { arrange } from '../authserver/arrangement.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import type { IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { startGateway, type Gateway, type GatewayConfig, type GatewayOptions } from '../gateway/start-gateway.ts';
 import { startProgram, type Program } from '../gateway/start-program.ts';
 import { CLIENT_CORE, SERVER_CORE } from './load.ts';
+import { listTools, openSession } from './mcp-client.ts';
 import { BENCH_POLICIES } from './policies.ts';
 
 const HERE = import.meta.dirname;
@@ -129,6 +131,7 @@ export async function startListing(
   urls: string[],
   identity: IdentityProvider,
   { principals, own, withPolicies }: { principals: number; own: number; withPolicies: boolean },
+  options: GatewayOptions = {},
 ): Promise<Target> {
   const config: GatewayConfig = {
     incoming: incomingOf(identity),
@@ -139,7 +142,28 @@ export async function startListing(
   const claims = { groups: ['engineering'], department: 'finance' };
   const levelOf = (index: number) => (index < principals - own ? 3 : index);
   const tokens = await signTokens(identity, principals, claims, levelOf);
-  return asTarget('vmcp lists', await startGateway(config, { prefix: SERVER_CORE }), tokens);
+  return asTarget('vmcp lists', await startGateway(config, { prefix: SERVER_CORE, ...options }), tokens);
+}
+
+/** Starts a gateway with JWT in front of a program on standard input and output that refuses one method. */
+export async function startStdio(refuses: string, identity: IdentityProvider): Promise<Target> {
+  const [command, ...args] = [...CLIENT_CORE, process.execPath, join(HERE, 'stdio-backend.ts'), refuses];
+  const config: GatewayConfig = {
+    incoming: incomingOf(identity),
+    backends: [{ name: 'b0', transport: 'stdio', command, args }],
+    limits: LIMITS,
+  };
+  const tokens = await signTokens(identity, 8, {});
+  const target = asTarget('vmcp stdio', await startGateway(config, { prefix: SERVER_CORE }), tokens);
+  // The gateway is ready before the program has started.
+  for (let tries = 0; tries < 100; tries += 1) {
+    const listing = openSession(target.url, tokens[0]).then((headers) => listTools(target.url, headers));
+    const names = await listing.catch(() => []);
+    if (names.length > 0) return target;
+    await sleep(100);
+  }
+  await target.stop();
+  throw new Error('the gateway does not list the tools of the program');
 }
 
 /**

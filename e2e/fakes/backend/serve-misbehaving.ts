@@ -5,7 +5,7 @@ import { behave, type Behaviour, type Knobs } from './behaviours.ts';
 import { servePlain, type PlainBackend, type PlainOptions } from './serve-plain.ts';
 
 interface MisbehavingOptions extends PlainOptions, Partial<Knobs> {
-  /** The methods that it answers wrongly; default `tools/call`. `*` means every POST. */
+  /** The methods that it answers wrongly; default `tools/call`. `*` means every POST, and `GET` every GET. */
   methods?: string[];
 }
 
@@ -27,9 +27,11 @@ export async function serveMisbehaving(
   };
   let current = behaviour;
   const intercept: Intercept = (request, response, body) => {
-    if (current === undefined || request.method !== 'POST') return false;
+    if (current === undefined) return false;
+    const isPost = request.method === 'POST';
     const message = readMessage(body);
-    if (!methods.includes('*') && !methods.includes(message.method ?? '')) return false;
+    const method = isPost ? message.method : request.method;
+    if (!(isPost && methods.includes('*')) && !methods.includes(method ?? '')) return false;
     behave(current)(response, message, knobs);
     return true;
   };

@@ -29,7 +29,7 @@ const INPUT_SCHEMA = {
   required: ['text'],
 };
 
-function makeTools(count: number): FakeTool[] {
+export function makeTools(count: number): FakeTool[] {
   return Array.from({ length: count }, (_, index) => ({
     name: `tool_${index}`,
     description: `Answers with a fixed text. Number ${index} of ${count}.`,
@@ -37,7 +37,8 @@ function makeTools(count: number): FakeTool[] {
   }));
 }
 
-const textOf = (bytes: number) => JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(bytes) }] });
+/** Returns the result of a call as JSON text. */
+export const textOf = (bytes: number) => JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(bytes) }] });
 
 /**
  * Serves an MCP backend on plain node:http. It answers every call with a prepared text, whose length is the call's

@@ -25,7 +25,7 @@ export class SessionStream {
   /** Settles when the backend has accepted or refused the stream, at the latest after a second. */
   readonly opened: Promise<void>;
   readonly #host: StreamHost;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #tell: () => void = () => undefined;
   #running: RunningCall | undefined;
   #again: NodeJS.Timeout | undefined;
@@ -53,6 +53,7 @@ export class SessionStream {
 
   #settle(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#tell();
   }
 
@@ -100,6 +101,8 @@ export class SessionStream {
     // Other failures, such as the status 405, mean that the backend has no such stream. Some backends answer 404.
     if (failure.reason === 'session_lost' && this.#wasOpen) this.#host.lost();
     else if (mayBeAway(failure) || failure.reason === 'timeout') this.#later();
+    // A failed exchange holds several KiB, and the session may stay for long.
+    this.#running = undefined;
   }
 
   #later(): void {
