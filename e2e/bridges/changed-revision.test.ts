@@ -1,7 +1,8 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
 import { sendModern, SessionClient } from '../gateway/session-client.ts';
-import { closeAll, gatewayTo } from '../relay/gateway-to.ts';
+import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+import { serveLegacy } from './serve-legacy.ts';
 
 let server: EverythingServer;
 afterEach(closeAll);
@@ -55,5 +56,32 @@ describe.each([
     await replace(after);
     expect((await session.call('a_test_simple_text', {})).answer.result).toMatchObject({ content: [{}] });
     await server.close();
+  });
+});
+
+describe('a backend that refuses calls with 400', () => {
+  it('causes one probe in some seconds, and not one for each call', async () => {
+    const backend = closing(
+      await serveLegacy({
+        tools: {
+          bad({ response }) {
+            response.writeHead(400).end();
+            return undefined;
+          },
+        },
+      }),
+    );
+    const { url } = await gatewayTo({ a: backend.url });
+    const session = await SessionClient.open(url);
+    const refused = { error: { code: -32603 } };
+    const call = async () => [
+      (await session.call('a_bad', {})).answer,
+      (await sendModern(url, 'tools/call', { name: 'a_bad', arguments: {} })).answer,
+    ];
+    await call();
+    const before = backend.count('server/discover');
+    for (let calls = 0; calls < 5; calls += 1) expect(await call()).toMatchObject([refused, refused]);
+    await Promise.all(Array.from({ length: 10 }, call));
+    expect(backend.count('server/discover')).toBe(before);
   });
 });

@@ -115,7 +115,7 @@ export async function serveLegacy({
     if (isNew) sessions.set(id, { id, capabilities, calls: 0, stream: undefined });
     const session = sessions.get(id);
     if (session) answer(session, message, response);
-    else response.writeHead(404).end();
+    else response.writeHead(given === undefined ? 400 : 404).end();
   }
 
   const server = createServer((request, response) => {

@@ -33,6 +33,8 @@ export interface GatewayOptions {
   prefix?: string[];
   nodeOptions?: string[];
   env?: Record<string, string>;
+  /** Seconds for running calls at the end. */
+  drain?: number;
 }
 
 /** Returns the runtime's program: VMCP_RUNTIME, else the build, else the sources. */
@@ -64,7 +66,7 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
   const file = join(folder, 'run-config.yaml');
   await writeFile(file, JSON.stringify(document));
   const words = [...(options.prefix ?? []), process.execPath, ...RUNTIME_NODE_OPTIONS, ...(options.nodeOptions ?? [])];
-  const [command, ...args] = [...words, runtimeProgram(), '--config', file];
+  const [command = '', ...args] = [...words, runtimeProgram(), '--config', file, ...drainArguments(options)];
   const started = performance.now();
   const program = startProgram(command, args, { ...process.env, ...RUNTIME_ENVIRONMENT, ...options.env });
   const privateUrl = `http://127.0.0.1:${privatePort}`;
@@ -92,6 +94,8 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
   gateway.readyAfterMs = performance.now() - started;
   return gateway;
 }
+
+const drainArguments = ({ drain }: GatewayOptions): string[] => (drain === undefined ? [] : ['--drain', String(drain)]);
 
 async function answersReady(origin: string): Promise<boolean> {
   try {

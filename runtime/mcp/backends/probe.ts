@@ -202,7 +202,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     const refused = unreachable('refuses initialize: it speaks no revision that this gateway knows');
     return { ...refused, refusesInitialize: true };
   }
-  endSession(backend, identity, { sessionId: answer.sessionId, revision: revisionOf(answer.result) });
+  void endSession(backend, identity, { sessionId: answer.sessionId, revision: revisionOf(answer.result) });
   return {
     reachable: true,
     eras: new Set<Era>(['legacy']),
@@ -217,25 +217,29 @@ export function revisionOf(result: JsonObject): string {
   return typeof revision === 'string' && LEGACY_REVISIONS.includes(revision) ? revision : LATEST_LEGACY_REVISION;
 }
 
+/** Settles when the backend has answered, or does not answer in time. Never rejects. */
 export function endSession(
   backend: Backend,
   identity: Identity,
   { sessionId, revision, address }: Pick<BackendSession, 'sessionId' | 'revision' | 'address'>,
-): void {
-  if (sessionId === undefined) return;
-  const ignore = () => undefined;
-  backend.send({
-    identity,
-    era: 'legacy',
-    method: 'DELETE',
-    idText: undefined,
-    verb: 'DELETE',
-    body: undefined,
-    headers: ['mcp-session-id', sessionId, 'mcp-protocol-version', revision],
-    address,
-    deadline: 2_000,
-    idempotent: false,
-    isOneWay: true,
-    sink: { json: ignore, accepted: ignore, open: ignore, event: ignore, close: ignore, fail: ignore },
+): Promise<void> {
+  if (sessionId === undefined) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => resolve();
+    const ignore = () => undefined;
+    backend.send({
+      identity,
+      era: 'legacy',
+      method: 'DELETE',
+      idText: undefined,
+      verb: 'DELETE',
+      body: undefined,
+      headers: ['mcp-session-id', sessionId, 'mcp-protocol-version', revision],
+      address,
+      deadline: 2_000,
+      idempotent: false,
+      isOneWay: true,
+      sink: { json: done, accepted: done, open: ignore, event: ignore, close: done, fail: done },
+    });
   });
 }

@@ -20,7 +20,10 @@ interface WatchDeps {
 export interface BackendWatch {
   readonly first: Promise<void>;
   nudge(): void;
-  /** Probes at once, unless a probe has begun since this time of the monotonic clock. Settles at its end. */
+  /**
+   * Probes at once, unless a probe has begun since this time of the monotonic clock, or such a probe changed nothing a moment ago. Settles
+   * at its end.
+   */
   probedSince(time: number): Promise<void>;
   /** `end`: a text of this program. Undefined: the next process serves. */
   noteProcess(end: string | undefined): void;
@@ -31,6 +34,8 @@ const FIRST_RETRY = 500;
 /** Each second for the first minute, because most backends recover soon. */
 const SOON = { failures: 60, retry: 1_000 };
 const NUDGED = 100;
+/** Milliseconds between the probes that refused calls cause, if the backend speaks the same eras. */
+const ASKED_EVERY = 5_000;
 
 export function watchBackend(backend: Backend, settings: WatchSettings, deps: WatchDeps): BackendWatch {
   return new Watch(backend, settings, deps);
@@ -49,6 +54,7 @@ class Watch implements BackendWatch {
   #running: Promise<void> | undefined;
   /** Milliseconds of the monotonic clock. */
   #begunAt = 0;
+  #nextAsked = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(backend: Backend, settings: WatchSettings, deps: WatchDeps) {
@@ -66,8 +72,12 @@ class Watch implements BackendWatch {
   }
 
   async probedSince(time: number): Promise<void> {
-    const isNeeded = this.#begunAt < time && !this.#isClosed;
-    await (this.#running ?? (isNeeded ? this.#begin() : undefined));
+    if (this.#running) return this.#running;
+    if (this.#begunAt >= time || this.#isClosed || performance.now() < this.#nextAsked) return;
+    const { eras } = this.#backend.health;
+    await this.#begin();
+    const { eras: found } = this.#backend.health;
+    if (eras && found && sameEras(eras, found)) this.#nextAsked = performance.now() + ASKED_EVERY;
   }
 
   noteProcess(end: string | undefined): void {

@@ -15,7 +15,8 @@ export interface Bridge {
   readonly parked?: number;
   /** Ends streams that only listen. Calls continue. */
   retire(): void;
-  close(): void;
+  /** Settles when the backend knows that the sessions of the bridge are over. */
+  close(): Promise<void>;
 }
 
 /** The bridge for calls of each era. It is made at its first call. */
@@ -95,7 +96,7 @@ export class BridgedBackend implements Backend {
   }
 
   async close(): Promise<void> {
-    for (const bridge of Object.values(this.#bridges)) bridge.close();
+    await Promise.all(Object.values(this.#bridges).map((bridge) => bridge.close()));
     await this.#own.close();
   }
 }

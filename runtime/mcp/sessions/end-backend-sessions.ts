@@ -18,7 +18,7 @@ export interface SessionEnds {
 export function endBackendSessions(session: Session, identity: Identity, backends: BackendSet): void {
   for (const backendSession of session.backendSessions) {
     const backend = backends.get(backendSession.backend);
-    if (backend?.sessions) endSession(backend, identity, backendSession);
+    if (backend?.sessions) void endSession(backend, identity, backendSession);
   }
   session.backendSessions = [];
 }
@@ -27,7 +27,7 @@ export function endBackendSessions(session: Session, identity: Identity, backend
 export function endBackendSessionsOf(backendSessions: readonly BackendSession[], identity: Identity): void {
   for (const backendSession of backendSessions) {
     if (!backendSession.at.credential.perUser || identity !== ANONYMOUS)
-      endSession(backendSession.at, identity, backendSession);
+      void endSession(backendSession.at, identity, backendSession);
   }
 }
 

@@ -136,7 +136,7 @@ function checkAlive(session: Session, backendSession: BackendSession, identity: 
 }
 
 function endBackendSession(backendSession: BackendSession, identity: Identity): void {
-  endSession(backendSession.at, identity, backendSession);
+  void endSession(backendSession.at, identity, backendSession);
 }
 
 async function subscribeAgain(

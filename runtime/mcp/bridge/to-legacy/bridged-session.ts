@@ -97,7 +97,7 @@ export class BridgedSession {
     // Many servers ask for roots as soon as they are initialized, and requests without a stream are lost.
     if (hears) await this.hear();
     await sendInitialized(this.#target, backend, this.identity, deadline);
-    if (this.isOver) this.#end();
+    if (this.isOver) void this.#end();
   }
 
   /** @throws Error before the session is open */
@@ -226,16 +226,18 @@ export class BridgedSession {
     for (const listener of [...this.listeners]) listener.ended();
   }
 
-  close(): void {
+  /** Settles when the backend knows. */
+  async close(): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
-    this.#end();
+    await this.#end();
   }
 
-  #end(): void {
-    this.#stream?.close();
-    if (this.#target) endSession(this.#deps.backend, this.identity, this.#target);
+  async #end(): Promise<void> {
+    const target = this.#target;
     this.#target = undefined;
+    this.#stream?.close();
+    if (target) await endSession(this.#deps.backend, this.identity, target);
   }
 }
 

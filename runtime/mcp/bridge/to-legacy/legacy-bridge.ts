@@ -43,8 +43,8 @@ export class LegacyBridge implements Bridge {
     this.#pool.retire();
   }
 
-  close(): void {
-    this.#pool.close();
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 
   #begin(request: PendingRequest): void {

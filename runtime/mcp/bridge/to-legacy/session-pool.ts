@@ -93,7 +93,7 @@ export class SessionPool {
     session.lastUsed = this.#deps.now();
     const pooled = this.#all.get(session);
     if (session.uses > 0) return;
-    if (pooled?.key === undefined || this.#isRetired) this.#end(session);
+    if (pooled?.key === undefined || this.#isRetired) void this.#end(session);
   }
 
   /** The backend does not know the session any more. Its running calls continue. */
@@ -102,7 +102,7 @@ export class SessionPool {
     if (pooled?.key !== undefined && this.#byKey.get(pooled.key) === pooled) this.#byKey.delete(pooled.key);
     this.#all.delete(session);
     session.endListeners();
-    if (session.uses === 0) session.close();
+    if (session.uses === 0) void session.close();
   }
 
   /** Ends unused sessions now, and the others after their last call. */
@@ -110,13 +110,14 @@ export class SessionPool {
     this.#isRetired = true;
     for (const session of [...this.#all.keys()]) {
       session.endListeners();
-      if (session.uses === 0) this.#end(session);
+      if (session.uses === 0) void this.#end(session);
     }
   }
 
-  close(): void {
+  /** Settles when the backend knows that all sessions are over. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
-    for (const session of [...this.#all.keys()]) this.#end(session);
+    await Promise.all([...this.#all.keys()].map((session) => this.#end(session)));
   }
 
   #keyOf({ identity, caller, method }: BackendCall): string | undefined {
@@ -155,21 +156,22 @@ export class SessionPool {
     let oldest: BridgedSession | undefined;
     for (const session of this.#all.keys())
       if (session.uses === 0 && (!oldest || session.lastUsed < oldest.lastUsed)) oldest = session;
-    if (oldest) this.#end(oldest);
+    if (oldest) void this.#end(oldest);
     return oldest !== undefined;
   }
 
   #endIdle(): void {
     const before = this.#deps.now() - Math.min(LONGEST_IDLE, this.#deps.sessionIdle);
     for (const session of [...this.#all.keys()])
-      if (session.uses === 0 && session.lastUsed < before) this.#end(session);
+      if (session.uses === 0 && session.lastUsed < before) void this.#end(session);
     if (this.#all.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #end(session: BridgedSession): void {
+  #end(session: BridgedSession): Promise<void> {
+    const closed = session.close();
     this.forget(session);
-    session.close();
+    return closed;
   }
 }

@@ -60,8 +60,9 @@ export class ModernBridge implements Bridge {
     for (const stream of [...this.#streams]) stream.abort();
   }
 
-  close(): void {
+  close(): Promise<void> {
     this.retire();
+    return Promise.resolve();
   }
 
   /** A native session of this backend, from before it changed its revision. */
