@@ -4,6 +4,8 @@ import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { modernRequest, openStream, sendModern, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+import { serveModern } from './modern-server.ts';
+import { serveLegacy } from './serve-legacy.ts';
 
 afterEach(closeAll);
 
@@ -103,5 +105,27 @@ describe('subscriptions/listen with a backend of older revisions', () => {
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
     await trigger(url, 'tool_change');
     await until('the change', () => changes > 0);
+  });
+});
+
+describe('subscriptions/listen after the stream of a backend ended', () => {
+  it('announces that lists of a backend of older revisions may have changed', async () => {
+    const older = closing(await serveLegacy({ tools: {} }));
+    const { url } = await gatewayTo({ a: older.url });
+    const { stream } = await listen(url, { toolsListChanged: true });
+    for (const session of older.sessions.values()) session.stream?.destroy();
+    await stream.waitFor(isMethod('notifications/tools/list_changed'));
+    stream.close();
+  });
+
+  it('announces that lists and resources of a backend of 2026-07-28 may have changed', async () => {
+    const newer = await serveModern();
+    const { url } = await gatewayTo({ a: newer.url });
+    const { stream } = await listen(url, { promptsListChanged: true, resourceSubscriptions: ['sdk://one'] });
+    await newer.close();
+    closing(await serveModern({ port: Number(new URL(newer.url).port) }));
+    await stream.waitFor(isMethod('notifications/prompts/list_changed'));
+    await stream.waitFor(isMethod('notifications/resources/updated'));
+    stream.close();
   });
 });

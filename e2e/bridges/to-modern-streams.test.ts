@@ -108,6 +108,18 @@ describe('the stream of a legacy session at a server of 2026-07-28', () => {
   });
 });
 
+describe('the stream of a legacy session after a restart of the server', () => {
+  it('announces that lists and subscribed resources may have changed', async () => {
+    const { client, stream } = await open();
+    await client.request('resources/subscribe', { uri: 'sdk://one' });
+    const { port } = new URL(server.url);
+    await server.close();
+    server = await serveModern({ port: Number(port) });
+    await stream.waitFor(updated('sdk://one'));
+    await stream.waitFor(({ method }) => method === 'notifications/prompts/list_changed');
+  });
+});
+
 const REFUSED = { error: { code: -32602, message: 'no such resource' } };
 
 describe('a subscription that the server refuses', () => {

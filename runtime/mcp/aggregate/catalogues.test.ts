@@ -20,9 +20,10 @@ function backendNamed(name: string): Backend {
 /** Creates backends that answer a list when `answer` is called. Each has the tool `x`. */
 function setUp(...names: string[]) {
   const backends = names.map(backendNamed);
+  const clock = { now: 0 };
   const waiting = new Map<string, () => void>();
   const lists = new ListCache(
-    () => 0,
+    () => clock.now,
     (backend, kind, list, before) => void catalogues.noteArrival(backend.name, kind, list, before),
   );
   const catalogues = new Catalogues({
@@ -32,7 +33,7 @@ function setUp(...names: string[]) {
     listDeadline: () => DEADLINE,
     missesAway: () => false,
     lists,
-    now: () => 0,
+    now: () => clock.now,
     log: createLog('error', new Writable()),
   });
   const asker: Asker = {
@@ -42,11 +43,11 @@ function setUp(...names: string[]) {
     ask: ({ name }) => new Promise((resolve) => waiting.set(name, () => resolve(listing()))),
   };
   const [first] = backends;
-  return { catalogues, lists, asker, first: first!, answer: (name: string) => waiting.get(name)?.() };
+  return { catalogues, lists, asker, clock, first: first!, answer: (name: string) => waiting.get(name)?.() };
 }
 
-function listing(): Answer {
-  const result = { tools: [{ name: 'x' }] };
+function listing(more: { ttlMs?: number } = {}): Answer {
+  const result = { tools: [{ name: 'x' }], ...more };
   return { text: JSON.stringify({ result }), result, error: undefined, sessionId: undefined, status: 200 };
 }
 
@@ -65,5 +66,24 @@ describe('Catalogues', () => {
     // A list waits 2 s for the other backend.
     expect(performance.now() - begun).toBeLessThan(1_000);
     answer('other');
+  });
+
+  it('does not list again at each call if the list expires at once', async () => {
+    const { catalogues, asker, clock } = setUp('own');
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return Promise.resolve(listing({ ttlMs: 0 }));
+    };
+    const catalogue = catalogues.of(asker);
+    const find = () => catalogues.find(catalogue, 'tools', 'own_x', { ...asker, ask });
+    for (let calls = 0; calls < 20; calls += 1) expect(await find()).toMatchObject({ backend: 'own' });
+    expect(asked).toBe(1);
+    // A client that lists gets a new list.
+    await catalogues.list(catalogue, 'tools', { ...asker, ask });
+    expect(asked).toBe(2);
+    clock.now = 10_000;
+    for (let calls = 0; calls < 20; calls += 1) expect(await find()).toMatchObject({ backend: 'own' });
+    expect(asked).toBe(3);
   });
 });

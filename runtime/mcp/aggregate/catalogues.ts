@@ -18,6 +18,8 @@ const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
 /** Milliseconds between two refreshes after an unknown name, which may be new. */
 const MISS_REFRESH = 1_000;
+/** Milliseconds between two refreshes after calls: a list may expire at once (ttlMs 0). */
+const CALL_REFRESH = 10_000;
 type FoundEntry = CatalogueEntry | undefined;
 
 interface CataloguesOptions extends Omit<GatherOptions, 'apps'> {
@@ -74,7 +76,8 @@ export class Catalogues {
       const entry = built.byName.get(name);
       if (entry) {
         // The expired list serves this call, and a background refresh serves the next one.
-        if (built.expiresAt <= now) void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
+        if (Math.max(built.expiresAt, built.builtAt + CALL_REFRESH) <= now)
+          void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
         return entry;
       }
       const unlisted = this.#ownTool(kind, name) ?? this.#unlistedOf(built, kind, name);

@@ -61,6 +61,8 @@ class Subscription {
   readonly #running = new Map<string, Connection>();
   readonly #waiting = new Set<string>();
   readonly #acknowledged = { uris: new Set<string>(), taskIds: new Set<string>() };
+  /** Backends whose stream ended. Changes since then were missed. */
+  readonly #missed = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #held: string[] = [];
   #byBackend: ReadonlyMap<string, Assigned>;
@@ -189,13 +191,16 @@ class Subscription {
 
   #onAcknowledged(backend: string, data: string): void {
     const own = this.#byBackend.get(backend);
-    for (const uri of acknowledgedOf(data, 'resourceSubscriptions'))
-      if (own?.uris.includes(uri)) this.#acknowledged.uris.add(uri);
+    const uris = acknowledgedOf(data, 'resourceSubscriptions').filter((uri) => own?.uris.includes(uri));
+    for (const uri of uris) this.#acknowledged.uris.add(uri);
     for (const id of acknowledgedOf(data, 'taskIds')) {
       const taskId = own?.tasks.get(id);
       if (taskId !== undefined) this.#acknowledged.taskIds.add(taskId);
     }
     this.#answered(backend);
+    if (!this.#missed.delete(backend)) return;
+    this.#request.services.listChangedNotifier.listChanged(backend, [...this.#filter.kinds]);
+    for (const uri of uris) this.#send(this.#render(UPDATED, { uri }));
   }
 
   #onUpdated(backend: string, data: string, flow: Flow | undefined): void {
@@ -248,6 +253,7 @@ class Subscription {
   #again(backend: Backend): void {
     this.#answered(backend.name);
     if (this.#isOver || this.#running.get(backend.name)?.backend !== backend) return;
+    this.#missed.add(backend.name);
     this.#after(RETRY, () => {
       // The backend may have been replaced or removed meanwhile.
       if (this.#running.get(backend.name)?.backend === backend) this.#connect(backend);

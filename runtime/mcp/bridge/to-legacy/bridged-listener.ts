@@ -8,6 +8,11 @@ import type { SessionPool } from './session-pool.ts';
 import { isListened } from './session-subscriptions.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
+const CHANGES = {
+  toolsListChanged: 'notifications/tools/list_changed',
+  promptsListChanged: 'notifications/prompts/list_changed',
+  resourcesListChanged: 'notifications/resources/list_changed',
+};
 const NO_FLOW = { pause: () => undefined, resume: () => undefined };
 
 /** Serves `subscriptions/listen` by a session of older revisions: its own stream, and `resources/subscribe`. */
@@ -53,6 +58,12 @@ export class BridgedListener implements RunningCall, SessionListener {
 
   updated(uri: string, data: string): void {
     if (isListened(uri, this.#uris)) this.#emit(data);
+  }
+
+  missed(): void {
+    const emit = (method: string, params?: object) => this.#emit(JSON.stringify({ jsonrpc: '2.0', method, params }));
+    for (const [flag, method] of Object.entries(CHANGES)) if (this.#wanted[flag] === true) emit(method);
+    for (const uri of this.#joined) emit('notifications/resources/updated', { uri });
   }
 
   /** The session is over. The caller opens another one. */

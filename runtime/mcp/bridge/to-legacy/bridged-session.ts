@@ -18,6 +18,8 @@ import { SessionSubscriptions } from './session-subscriptions.ts';
 
 const MAX_EARLY = 16;
 const NONE: readonly string[] = [];
+/** Milliseconds. */
+const MISSED_EVERY = 10_000;
 const UPDATED = 'notifications/resources/updated';
 const ONLY_DURING_CALLS = 'The client takes requests during its own requests only';
 
@@ -43,6 +45,8 @@ export interface SessionCall extends Entry {
 export interface SessionListener {
   /** `data`: the notification, clean. */
   updated(uri: string, data: string): void;
+  /** Changes may be missed. */
+  missed(): void;
   /** The session is over. */
   ended(): void;
 }
@@ -80,6 +84,7 @@ export class BridgedSession {
   #target: BackendSession | undefined;
   #stream: SessionStream | undefined;
   #lastId = 0;
+  #lastMissed = -Infinity;
 
   constructor(identity: Identity, profile: ClientProfile, deps: BridgeDeps, { onLost, onAsked }: SessionEvents) {
     this.identity = identity;
@@ -127,6 +132,7 @@ export class BridgedSession {
       identity: () => this.identity,
       target: this.target,
       take: (event) => this.take(event),
+      missed: () => this.#missed(),
       lost: () => this.#onLost(),
     });
     await this.#stream.opened;
@@ -197,6 +203,14 @@ export class BridgedSession {
 
   #keep({ idText = '' }: BackendMessage, data: string): void {
     if (this.#early.size < MAX_EARLY) this.#early.set(idText, data);
+  }
+
+  /** Some servers end the stream every second, which is not worth an announcement each time. */
+  #missed(): void {
+    const now = this.#deps.now();
+    if (now - this.#lastMissed < MISSED_EVERY) return;
+    this.#lastMissed = now;
+    for (const listener of this.listeners) listener.missed();
   }
 
   #updated(data: string): void {

@@ -16,6 +16,8 @@ interface StreamHost {
   readonly target: BackendSession;
   /** Receives a message that the backend sends outside of its answers. */
   take(event: StreamEvent): void;
+  /** The stream is open again. Messages since its end may be missed. */
+  missed(): void;
   /** The backend no longer knows the session, as it was restarted. */
   lost(): void;
 }
@@ -82,6 +84,7 @@ export class SessionStream {
       accepted: ignore,
       open: () => {
         this.#failures = 0;
+        if (this.#wasOpen && this.#lastId === undefined) this.#host.missed();
         this.#wasOpen = true;
         this.#settle();
       },

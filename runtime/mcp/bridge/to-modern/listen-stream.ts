@@ -39,6 +39,8 @@ export class ListenStream implements RunningCall {
   #active: Listening | undefined;
   /** The newest request, before its acknowledgement. */
   #pending: Listening | undefined;
+  /** The former request, which ended. Changes since then were missed. */
+  #missed: Listening | undefined;
   /** Subscriptions that the backend refused. */
   readonly #refused = new Set<string>();
   #waiting: TakeUris[] = [];
@@ -182,6 +184,19 @@ export class ListenStream implements RunningCall {
     former?.running?.abort();
     for (const uri of listening.uris) if (!uris.has(uri)) this.#refused.add(uri);
     this.#settle(uris);
+    if (this.#missed) this.#announce(this.#missed, uris);
+    this.#missed = undefined;
+  }
+
+  #announce({ filter }: Listening, uris: Uris): void {
+    const flags = JSON.parse(filter) as JsonObject;
+    const emit = (method: string, params?: object) => {
+      const data = JSON.stringify({ jsonrpc: '2.0', method, params });
+      this.#call.sink.event({ id: undefined, retry: undefined, data, message: decodeBackendMessage(data) });
+    };
+    for (const [kind, flag] of Object.entries(FLAGS))
+      if (flags[flag] === true) emit(`notifications/${kind}/list_changed`);
+    for (const uri of uris) emit('notifications/resources/updated', { uri });
   }
 
   /** An error, as a listen request has no other answer. Without a former request, the backend is asked for its lists alone. */
@@ -207,8 +222,10 @@ export class ListenStream implements RunningCall {
 
   #closed(listening: Listening): void {
     if (this.#isOver || (listening !== this.#pending && listening !== this.#active)) return;
-    if (listening === this.#active) this.#active = undefined;
-    else {
+    if (listening === this.#active) {
+      this.#active = undefined;
+      this.#missed = listening;
+    } else {
       this.#pending = undefined;
       this.#settle(undefined);
     }
