@@ -18,8 +18,7 @@ const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
 /** Milliseconds between two refreshes after an unknown name, which may be new. */
 const MISS_REFRESH = 1_000;
-/** Milliseconds between two refreshes after calls: a list may expire at once (ttlMs 0). */
-const CALL_REFRESH = 10_000;
+const CALL_REFRESH = 10_000; // The same after calls: a list may expire at once (ttlMs 0).
 type FoundEntry = CatalogueEntry | undefined;
 
 interface CataloguesOptions extends Omit<GatherOptions, 'apps'> {

@@ -6,7 +6,7 @@ import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { BridgedSession } from './bridged-session.ts';
 import type { PendingRequest, RequestHost, Outcome } from './pending-request.ts';
-import { inputRequired, noInputInTime, tooManyParked, urlRequests } from './input-required.ts';
+import { inputRequired, noInputInTime, tooManyParked, tooManyRounds, urlRequests } from './input-required.ts';
 import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
 import { objectAt, type ModernMessage } from './modern-message.ts';
 import { KEPT, ROUND_TIME, type ParkedCall, type ParkedPlace } from './parked-calls.ts';
@@ -20,6 +20,9 @@ const GATHER = 15;
 const MAX_HELD = 1_048_576;
 /** Requests of the backend that wait for the client. */
 const MAX_ASKED = 100;
+const MAX_ROUNDS = 100;
+/** Requests of the client that wait for one call. */
+const MAX_REQUESTS = 16;
 /** Bytes of a result that stays for repeated retries. */
 const MAX_KEPT = 1_048_576;
 
@@ -137,6 +140,9 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   retry(request: PendingRequest, { round }: RequestState): void {
     request.host = this;
     this.#requests.push(request);
+    // A repeated retry means that the client gave up the former one.
+    if (this.#requests.length > MAX_REQUESTS)
+      this.#requests.shift()?.deliver({ failure: callFailure(this.backend, 'busy', true) });
     const responses = objectAt(request.message.body, request.message.spans['params.inputResponses']);
     if (this.#outcome) {
       // The requests may be those of another call, as some backends do not say for which call they ask.
@@ -170,6 +176,10 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
 
   #park(): void {
     if (this.#outcome || this.#input.size === 0) return;
+    if (this.#round >= MAX_ROUNDS) {
+      this.#end('Too many rounds of input', tooManyRounds);
+      return;
+    }
     try {
       this.#place ??= this.#deps.parkedCalls.add(this);
     } catch (error) {

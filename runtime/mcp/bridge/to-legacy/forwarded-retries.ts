@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { Quota, QuotaExceeded } from '#lib/limits/quota';
 import type { AnswerSink } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { PendingRequest } from './pending-request.ts';
-import { callLost } from './input-required.ts';
+import { callLost, retryTooLarge } from './input-required.ts';
 import type { RequestState } from './request-state.ts';
 import type { RetryEvent } from './retry-event.ts';
 
@@ -15,9 +16,11 @@ const SIGN_EVERY = 3_000;
 /** Redis disconnects subscribers that lag behind by more. */
 const MAX_BYTES = 4_194_304;
 const MAX_FORWARDED = 10_000;
+const MAX_OF_PRINCIPAL = 256;
 
 interface Forwarded {
   readonly request: PendingRequest;
+  readonly leave: () => void;
   timer: NodeJS.Timeout;
 }
 
@@ -27,6 +30,7 @@ type Tell = (event: RetryEvent) => void;
 export class ForwardedRetries {
   readonly #tell: Tell;
   readonly #waiting = new Map<string, Forwarded>();
+  readonly #quota = new Quota({ total: MAX_FORWARDED, perKey: MAX_OF_PRINCIPAL });
 
   constructor(tell: Tell) {
     this.#tell = tell;
@@ -34,15 +38,28 @@ export class ForwardedRetries {
 
   forward(request: PendingRequest, call: string, { round }: RequestState): void {
     const { body } = request.message;
-    if (this.#waiting.size >= MAX_FORWARDED || body.length > MAX_BYTES) {
-      request.deliver(callLost);
-      return;
-    }
+    const leave = this.#enter(request);
+    if (!leave) return;
     const retry = randomUUID();
     const ignore = () => undefined;
     request.host = { isHeld: false, pause: ignore, resume: ignore, left: () => this.#left(retry) };
-    this.#waiting.set(retry, { request, timer: this.#lostAfter(retry, TAKEN_WITHIN) });
+    this.#waiting.set(retry, { request, leave, timer: this.#lostAfter(retry, TAKEN_WITHIN) });
     this.#tell({ type: 'retry', retry, call, round, body: body.toString('utf8') });
+  }
+
+  #enter(request: PendingRequest): (() => void) | undefined {
+    const { identity, source = '' } = request.call;
+    if (request.message.body.length > MAX_BYTES) {
+      request.deliver(retryTooLarge);
+      return undefined;
+    }
+    try {
+      return this.#quota.take(`${identity.key}\n${source}`);
+    } catch (error) {
+      if (!(error instanceof QuotaExceeded)) throw error;
+      request.deliver({ failure: callFailure(request.backend, 'busy', false) });
+      return undefined;
+    }
   }
 
   /** Takes what the replica with the call says. */
@@ -78,7 +95,10 @@ export class ForwardedRetries {
   }
 
   #forget(retry: string): void {
-    clearTimeout(this.#waiting.get(retry)?.timer);
+    const forwarded = this.#waiting.get(retry);
+    if (!forwarded) return;
+    clearTimeout(forwarded.timer);
+    forwarded.leave();
     this.#waiting.delete(retry);
   }
 }

@@ -36,6 +36,18 @@ export const noInputInTime = refused(
   'input_timeout',
 );
 
+export const tooManyRounds = refused(
+  INTERNAL_ERROR,
+  'The backend asked for input too often, so the call was cancelled',
+  'too_many_rounds',
+);
+
+export const retryTooLarge = refused(
+  INVALID_PARAMS,
+  'A retry that another replica continues has at most 4 MiB',
+  'retry_too_large',
+);
+
 /** The user did not open the link of a call that needed it. Only a tool has a result for that. */
 export function linkNotOpened(method: string): Outcome {
   const text = 'The user did not open the link';

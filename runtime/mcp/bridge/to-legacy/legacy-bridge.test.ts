@@ -40,21 +40,21 @@ function fakeBackend() {
 function start({ sessionIdle = 1_800_000 } = {}) {
   const fake = fakeBackend();
   const bridge = new LegacyBridge({
-    ...{ backend: fake.backend, deadline: 1_000, maxSessions: 10, sessionIdle, version: '0' },
+    ...{ backend: fake.backend, deadline: 1_000, maxSessions: 100, sessionIdle, version: '0' },
     ...{ now: Date.now, wallClock: Date.now, parkedCalls: new ParkedCalls(), listChanged: jest.fn() },
     checkedHeaders: new CheckedHeaders(),
   });
   /** Sends a call of a tool. Returns the answers so far. */
-  const call = (params: object = {}, method = 'tools/call') => {
+  const call = (params: object = {}, method = 'tools/call', { key = 'alice', client = '{}' } = {}) => {
     const answers: { result?: Record<string, unknown>; error?: { message: string } }[] = [];
     const failures: string[] = [];
     const fail = ({ reason }: { reason: string }) => failures.push(reason);
     const sink = { fail, json: (_status: number, body: Buffer) => answers.push(JSON.parse(body.toString()) as object) };
     const body = { jsonrpc: '2.0', id: 1, method, params: { name: 'x', ...params } };
     const running = bridge.send({
-      ...{ identity: { key: 'alice' } as never, era: 'modern', method, idText: '1', verb: 'POST' },
+      ...{ identity: { key } as never, era: 'modern', method, idText: '1', verb: 'POST' },
       ...{ body: Buffer.from(JSON.stringify(body)), headers: [], deadline: 1_000, idempotent: false },
-      ...{ caller: { capabilities: ELICITATION, clientInfo: undefined }, sink: sink as unknown as AnswerSink },
+      ...{ caller: { capabilities: ELICITATION, clientInfo: client }, sink: sink as unknown as AnswerSink },
     });
     return { answers, failures, running };
   };
@@ -202,6 +202,48 @@ describe('a call that waits for input', () => {
     expect(at.call(retry, method).answers).toMatchObject([expected]);
   });
 
+  it('ends after a hundred rounds', async () => {
+    const at = start();
+    let { answers } = at.call();
+    const sent = await sentCall(at);
+    for (let round = 1; round <= 100; round += 1) {
+      emit(sent, question(`q${round}`));
+      await jest.advanceTimersByTimeAsync(15);
+      const { requestState } = answers[0]?.result ?? {};
+      const inputResponses = { [`elicitation-${round}`]: { action: 'accept' } };
+      ({ answers } = at.call({ requestState, inputResponses }));
+    }
+    expect(answers).toEqual([]);
+    emit(sent, question('q101'));
+    await jest.advanceTimersByTimeAsync(15);
+    expect(answers[0]?.error?.message).toBe('The backend asked for input too often, so the call was cancelled');
+    expect(at.messages()).toContainEqual(expect.objectContaining({ method: 'notifications/cancelled' }));
+    expect(at.bridge.parked).toBe(0);
+  });
+
+  it('has at most 16 retries that wait, of which the first one fails', async () => {
+    const at = start();
+    const { answers } = at.call();
+    emit(await sentCall(at), question('q1'));
+    await jest.advanceTimersByTimeAsync(15);
+    const { requestState } = answers[0]?.result ?? {};
+    const retry = { requestState, inputResponses: { 'elicitation-1': { action: 'accept' } } };
+    const retries = Array.from({ length: 17 }, () => at.call(retry));
+    expect(retries.map(({ failures }) => failures)).toEqual([['busy'], ...Array<string[]>(16).fill([])]);
+  });
+
+  it('gives the backend the first answer only', async () => {
+    const at = start();
+    const { answers } = at.call();
+    emit(await sentCall(at), question('q1'));
+    await jest.advanceTimersByTimeAsync(15);
+    const { requestState } = answers[0]?.result ?? {};
+    for (const name of ['Ada', 'Eve'])
+      at.call({ requestState, inputResponses: { 'elicitation-1': { action: 'accept', content: { name } } } });
+    const given = at.messages().filter((message) => (message as { id?: unknown }).id === 'q1');
+    expect(given).toEqual([expect.objectContaining({ result: { action: 'accept', content: { name: 'Ada' } } })]);
+  });
+
   it('refuses a retry at another process', async () => {
     const at = start();
     const { answers } = at.call();
@@ -255,5 +297,21 @@ describe('a session at the backend', () => {
     sent.sink.json(200, Buffer.from(`{"jsonrpc":"2.0","id":${sent.idText},"result":{}}`), 'result', undefined);
     await jest.advanceTimersByTimeAsync(2 * MINUTE);
     expect(at.messages()).toContainEqual({ verb: 'DELETE' });
+  });
+
+  it('ends before those of other principals if its own principal opens too many', async () => {
+    const at = start();
+    const openFor = async (key: string, client: string) => {
+      at.call({}, 'tools/list', { key, client });
+      await jest.advanceTimersByTimeAsync(1);
+      const { sink, idText } = at.calls.findLast(({ method }) => method === 'tools/list')!;
+      sink.json(200, Buffer.from(`{"jsonrpc":"2.0","id":${idText},"result":{"tools":[]}}`), 'result', undefined);
+    };
+    const ended = () => at.calls.filter(({ verb }) => verb === 'DELETE').map(({ identity }) => identity.key);
+    await openFor('bob', '{}');
+    for (let clients = 1; clients <= 64; clients += 1) await openFor('alice', `{"name":"${clients}"}`);
+    expect(ended()).toEqual([]);
+    await openFor('alice', '{"name":"65"}');
+    expect(ended()).toEqual(['alice']);
   });
 });

@@ -3,6 +3,7 @@ import { Semaphore } from '#lib/limits/semaphore';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { Identity } from '#runtime/incoming/identity';
 import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedSession } from './bridged-session.ts';
 import { takesInput } from './input-round.ts';
@@ -10,6 +11,8 @@ import { clientProfile } from './client-profile.ts';
 
 /** Sessions of one principal and profile. */
 const MOST_LEASED = 16;
+/** A principal with ever new client infos would otherwise end the sessions of all others. */
+const MOST_OF_PRINCIPAL = 64;
 /** Milliseconds. */
 const LONGEST_IDLE = 300_000;
 const SWEEP_EVERY = 10_000;
@@ -128,7 +131,7 @@ export class SessionPool {
 
   #open(key: string | undefined, call: BackendCall, hears: boolean): PooledSession {
     const session = this.#create(call);
-    const opening = this.#makeSpace()
+    const opening = this.#makeSpace(call.identity)
       ? session.open(hears || key !== undefined || session.profile.isAskable).then(() => session)
       : Promise.reject(this.#busy());
     const pooled = { key, session, opening };
@@ -150,11 +153,13 @@ export class SessionPool {
     return session;
   }
 
-  /** Ends the session that was idle longest if there are too many. */
-  #makeSpace(): boolean {
-    if (this.#all.size < this.#deps.maxSessions) return true;
+  /** Ends the session that was idle longest if there are too many, of the principal or of all. */
+  #makeSpace({ key }: Identity): boolean {
+    const own = [...this.#all.keys()].filter(({ identity }) => identity.key === key);
+    const isOwn = key !== ANONYMOUS.key && own.length >= MOST_OF_PRINCIPAL;
+    if (!isOwn && this.#all.size < this.#deps.maxSessions) return true;
     let oldest: BridgedSession | undefined;
-    for (const session of this.#all.keys())
+    for (const session of isOwn ? own : this.#all.keys())
       if (session.uses === 0 && (!oldest || session.lastUsed < oldest.lastUsed)) oldest = session;
     if (oldest) void this.#end(oldest);
     return oldest !== undefined;
