@@ -26,7 +26,8 @@ export interface Member {
 
 const DOWN_MS = 2_000;
 
-type Spec = readonly [name: string, sdk: Sdk, transport: Transport, role: Role];
+/** `modern`: the 2.x line of the SDK, serving 2026-07-28 alone. */
+type Spec = readonly [name: string, sdk: Sdk | 'modern', transport: Transport, role: Role];
 
 const SPECS: readonly Spec[] = [
   ['old-http', 'old', 'http', 'steady'],
@@ -46,27 +47,40 @@ const MODERN_SPECS: readonly Spec[] = [
   ['killed-http', 'new', 'http', 'killed'],
   ['hanging-http', 'new', 'http', 'hanging'],
 ];
+/** Each serves clients of one revision natively, and the others through a bridge. */
+const BRIDGE_SPECS: readonly Spec[] = [
+  ['old-http', 'old', 'http', 'steady'],
+  ['old-sse', 'old', 'sse', 'steady'],
+  ['old-stdio', 'old', 'stdio', 'steady'],
+  ['modern-http', 'modern', 'http', 'steady'],
+  ['killed-old', 'old', 'http', 'killed'],
+  ['killed-modern', 'modern', 'http', 'killed'],
+  ['hanging-old', 'old', 'http', 'hanging'],
+];
 const PYTHON_SPECS: readonly Spec[] = [['python-http', 'python', 'http', 'steady']];
 
-/** `sessions`: each SDK and transport. `modern`: only members with 2026-07-28, so that the gateway offers it. */
-export type Group = 'sessions' | 'modern';
+/** `sessions`: each SDK and transport. `modern`: only members with 2026-07-28. `bridges`: members with one revision each. */
+export type Group = 'sessions' | 'modern' | 'bridges';
 
 /** Starts the backends of these roles. The gateway starts those with stdio. */
 export async function startMembers(group: Group, folder: string, roles: readonly Role[]): Promise<Member[]> {
   const withPython = existsSync(PYTHON_INSTALLED) ? [...SPECS, ...PYTHON_SPECS] : SPECS;
-  const specs = group === 'modern' ? MODERN_SPECS : withPython;
+  const specs = { sessions: withPython, modern: MODERN_SPECS, bridges: BRIDGE_SPECS }[group];
   const chosen = specs.filter(([, , , role]) => roles.includes(role));
   return Promise.all(
     chosen.map(([name, sdk, transport, role]) =>
       transport === 'stdio'
-        ? Promise.resolve(stdioMember(name, sdk, role, folder))
+        ? Promise.resolve(stdioMember(name, sdkOf(sdk), role, folder))
         : httpMember(name, sdk, transport, role),
     ),
   );
 }
 
-async function httpMember(name: string, sdk: Sdk, transport: 'http' | 'sse', role: Role): Promise<Member> {
-  const options = { transport, eventStore: sdk !== 'python' && transport === 'http' };
+const sdkOf = (sdk: Spec[1]): Sdk => (sdk === 'modern' ? 'new' : sdk);
+
+async function httpMember(name: string, of: Spec[1], transport: 'http' | 'sse', role: Role): Promise<Member> {
+  const [sdk, modernOnly] = [sdkOf(of), of === 'modern'];
+  const options = { transport, modernOnly, eventStore: sdk !== 'python' && transport === 'http' };
   let server: SdkServer = await startSdkServer(sdk, options);
   const { url, port } = server;
   return {

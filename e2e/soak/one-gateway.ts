@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { residentBytes } from '../bench/cpu-time.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
-import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
+import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
+import { startCallers } from './callers.ts';
 import { startFaults } from './faults.ts';
 import { checkLeftProcesses } from './left-processes.ts';
 import { startMembers, type Group, type Member } from './members.ts';
@@ -49,7 +50,33 @@ export const LASTING: readonly ClientKind[] = [
   ...Array<ClientKind>(4).fill('new'),
   ...Array<ClientKind>(2).fill('old-sse'),
 ];
-const LASTING_MODERN = Array<ClientKind>(8).fill('modern');
+/** 200 sessions, half of them of 2026-07-28. */
+const LASTING_BRIDGED: readonly ClientKind[] = [
+  ...Array<ClientKind>(100).fill('modern'),
+  ...Array<ClientKind>(50).fill('old'),
+  ...Array<ClientKind>(50).fill('new'),
+];
+
+/** The gateway of a group. */
+interface GroupPlan {
+  readonly title: string;
+  readonly lasting: readonly ClientKind[];
+  /** Number of principals. 0: all callers are anonymous. */
+  readonly principals: number;
+  readonly limits?: GatewayConfig['limits'];
+}
+
+const PLANS: Readonly<Record<Group, GroupPlan>> = {
+  sessions: { title: 'a gateway with sessions', lasting: LASTING, principals: 0 },
+  modern: { title: 'a gateway of 2026-07-28', lasting: Array<ClientKind>(8).fill('modern'), principals: 0 },
+  // All sessions open again at the same time at a member that was killed.
+  bridges: {
+    title: 'a gateway with bridges',
+    lasting: LASTING_BRIDGED,
+    principals: 8,
+    limits: { ...LIMITS.limits, list_deadline: '30s' },
+  },
+};
 const SETTLE_MS = SESSION_IDLE_MS + 60_000;
 /** Half of the deadline for a hanging member that each new session used up before a fix. */
 const OPENING_MORE_MS = 2_500;
@@ -57,16 +84,19 @@ const OPENING_MORE_MS = 2_500;
 /** Runs one gateway while members are killed, and one of them hangs. */
 export async function soakOneGateway(checks: Checks, group: Group, options: SoakOptions): Promise<void> {
   const { durationMs, rate, idleMs } = options;
-  const part = group === 'modern' ? 'a gateway of 2026-07-28' : 'a gateway with sessions';
+  const { title: part, lasting, principals, limits = LIMITS.limits } = PLANS[group];
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-soak-'));
   const members = await startMembers(group, folder, ['steady', 'killed', 'hanging']);
   const inspectorPort = await findFreePort();
+  const callerSet = await startCallers(principals);
+  const { incoming, callers } = callerSet;
   const gateway = await startGateway(
     {
-      incoming: { type: 'anonymous' },
+      incoming,
       backends: members.map(({ backend }) => backend),
       proxy_mode: 'sse',
       ...LIMITS,
+      limits,
     },
     { nodeOptions: [`--inspect=127.0.0.1:${inspectorPort}`] },
   );
@@ -74,12 +104,11 @@ export async function soakOneGateway(checks: Checks, group: Group, options: Soak
   const outcomes = new Outcomes();
   const traffic = (abandons: boolean) =>
     startTraffic({
-      ...{ url: new URL(gateway.url), members, outcomes, rate, abandons },
-      lasting: group === 'modern' ? LASTING_MODERN : LASTING,
+      ...{ url: new URL(gateway.url), members, outcomes, rate, abandons, lasting, callers },
       cancelsPerSecond: CANCELS_PER_SECOND,
     });
   try {
-    await untilAllAnswer(gateway, members, group === 'modern' ? 'modern' : 'old');
+    await untilAllAnswer(gateway, members, group === 'modern' ? 'modern' : 'old', callers[0]);
     const { descriptors, rss } = await readProcessState(gateway, inspector);
     const warmUp = await traffic(false);
     await sleep(Math.min(WARM_UP_MS, durationMs / 6));
@@ -110,7 +139,7 @@ export async function soakOneGateway(checks: Checks, group: Group, options: Soak
   } finally {
     inspector.close();
     await gateway.stop();
-    await Promise.all(members.map((member) => member.stop()));
+    await Promise.all([callerSet.close(), ...members.map((member) => member.stop())]);
     await checkLeftProcesses(checks, part, folder);
     await rm(folder, { recursive: true, force: true });
   }
@@ -121,8 +150,9 @@ export async function untilAllAnswer(
   { url }: Pick<Gateway, 'url'>,
   members: readonly Member[],
   kind: ClientKind,
+  caller?: Record<string, string>,
 ): Promise<void> {
-  const client = await openSoakClient(kind, new URL(url));
+  const client = await openSoakClient(kind, new URL(url), caller);
   for (const { name } of members) {
     await until(
       `an answer of ${name}`,

@@ -129,6 +129,7 @@ export class Outcomes {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  return typeof code === 'string' ? `${error.message} (${code})` : error.message;
+  const named = cause instanceof Error && 'code' in cause ? cause : error;
+  const code = 'code' in named ? named.code : undefined;
+  return typeof code === 'string' || typeof code === 'number' ? `${error.message} (${code})` : error.message;
 }

@@ -1,5 +1,5 @@
 // Runs gateways in front of servers of the official SDKs, under load and faults, for a bounded time: node
-// e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|replicas] [--idle-minutes 0]. The last line of
+// e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|bridges|replicas] [--idle-minutes 0]. The last line of
 // the output has the counts.
 import { parseArgs } from 'node:util';
 import { isInstalled } from '../redis/is-installed.ts';
@@ -8,7 +8,7 @@ import { soakReplicas } from './replicas.ts';
 import { Checks } from './report.ts';
 
 /** Shares of the total time. */
-const SHARES = { sessions: 0.5, modern: 0.2, replicas: 0.3 };
+const SHARES = { sessions: 0.4, modern: 0.1, bridges: 0.2, replicas: 0.3 };
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +32,7 @@ function optionsOf(part: keyof typeof SHARES): SoakOptions | undefined {
 
 const checks = new Checks();
 let skipped = 0;
-for (const group of ['sessions', 'modern'] as const) {
+for (const group of ['sessions', 'modern', 'bridges'] as const) {
   const options = optionsOf(group);
   if (options) await soakOneGateway(checks, group, options);
 }

@@ -41,11 +41,15 @@ function droppableFetch(): { fetch: typeof fetch; drop: () => void } {
 }
 
 /** Opens a session with the client of one SDK. */
-export async function openSoakClient(kind: ClientKind, url: URL): Promise<SoakClient> {
+export async function openSoakClient(
+  kind: ClientKind,
+  url: URL,
+  headers: Record<string, string> = {},
+): Promise<SoakClient> {
   const { fetch, drop } = droppableFetch();
   if (kind === 'new' || kind === 'modern') {
     const revision = kind === 'modern' && { revision: '2026-07-28' as const };
-    const client = await connectNewClient(url, { answers: ANSWERS, fetch, ...revision });
+    const client = await connectNewClient(url, { answers: ANSWERS, fetch, headers, ...revision });
     const { transport } = client;
     return {
       call: async (name, args, signal) =>
@@ -62,6 +66,7 @@ export async function openSoakClient(kind: ClientKind, url: URL): Promise<SoakCl
   const isSse = kind === 'old-sse';
   const client = await connectOldClient(isSse ? new URL('/sse', url) : url, {
     answers: ANSWERS,
+    headers,
     ...(isSse ? { transport: 'sse' } : { fetch }),
   });
   const { transport } = client;

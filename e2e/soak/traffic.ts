@@ -12,6 +12,8 @@ export interface TrafficOptions {
   cancelsPerSecond: number;
   /** The sessions that last as long as the traffic. */
   lasting: readonly ClientKind[];
+  /** Headers of the sessions, each of which takes one in turn. Absent: none. */
+  callers?: readonly Record<string, string>[];
   /** Whether it opens and abandons sessions as well. */
   abandons: boolean;
 }
@@ -23,6 +25,7 @@ export interface TrafficOptions {
 const MOST_AT_MEMBER = 300;
 /** Longer than the soak: only a cancel ends such a call. */
 const SLOW_MS = 3_600_000;
+const OPENED_AT_ONCE = 12;
 const ABANDON_EVERY_MS = 3_000;
 const DROP_EVERY_MS = 2_000;
 const LIST_EVERY_MS = 1_000;
@@ -86,7 +89,7 @@ export interface Traffic {
 
 /** Opens the lasting sessions and starts the traffic. */
 export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
-  const clients = await Promise.all(options.lasting.map((kind) => openSoakClient(kind, options.url)));
+  const clients = await openLasting(options);
   const state = { going: true, cancelled: 0, openings: [] as Opening[] };
   const unhandled = (reason: unknown) => options.outcomes.noteUnhandled(reason);
   process.on('unhandledRejection', unhandled);
@@ -132,6 +135,19 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   };
 }
 
+/** Opens a few sessions at a time: two hundred at once would overload the members. */
+async function openLasting({ callers = [], lasting, url }: TrafficOptions): Promise<SoakClient[]> {
+  const clients: SoakClient[] = [];
+  while (clients.length < lasting.length) {
+    const from = clients.length;
+    const kinds = lasting.slice(from, from + OPENED_AT_ONCE);
+    const open = (kind: ClientKind, index: number) =>
+      openSoakClient(kind, url, callers[(from + index) % callers.length]);
+    clients.push(...(await Promise.all(kinds.map(open))));
+  }
+  return clients;
+}
+
 /** Calls `run` at a fixed rate, without waiting for its result. After a delay it catches up. */
 async function repeat(pauseMs: number, going: () => boolean, run: () => void): Promise<void> {
   const begun = performance.now();
@@ -174,13 +190,13 @@ function expectTools(names: readonly string[], steady: readonly Member[]): void 
 
 /** Opens a session, uses it, and abandons it without a DELETE; about half of them leave a call in flight. */
 async function abandonOne(
-  { url, outcomes, lasting }: TrafficOptions,
+  { url, outcomes, lasting, callers = [{}] }: TrafficOptions,
   steady: Member[],
   openings: Opening[],
 ): Promise<void> {
   await outcomes.record(ANY, 'new session', async () => {
     const began = performance.now();
-    const client = await openSoakClient(pick(lasting), url);
+    const client = await openSoakClient(pick(lasting), url, pick(callers));
     try {
       expectTools(await client.toolNames(), steady);
       const member = pick(steady);
