@@ -29,7 +29,7 @@ describe('the state of a call that waits for input', () => {
   it.each([
     ['at another backend', 'tools/call', { name: 'b_ask' }],
     ['with another method', 'prompts/get', {}],
-  ])('is refused %s', async (_where, method, params) => {
+  ])('fails with -32602 %s', async (_where, method, params) => {
     const { send, called, requestState } = await park();
     const { error } = await send(method, { ...params, requestState, inputResponses: answer('Eve') });
     expect(error?.code).toBe(-32602);
@@ -39,14 +39,14 @@ describe('the state of a call that waits for input', () => {
     expect(called()).toBe(1);
   });
 
-  it.each([1_000_000, 3_000_000])('is refused if it is huge: %d characters', async (length) => {
+  it.each([1_000_000, 3_000_000])('fails with -32602 if it is huge: %d characters', async (length) => {
     const { send, called } = await park();
     const { error } = await send('tools/call', { requestState: 'x'.repeat(length), inputResponses: answer('Eve') });
     expect(error?.code).toBe(-32602);
     expect(called()).toBe(1);
   });
 
-  it('is needed for the answer to reach the call', async () => {
+  it('leads an answer to its call, and no answer comes without it', async () => {
     const { send, called, requestState } = await park();
     // Without the state, it is another call.
     const other = await send('tools/call', { inputResponses: answer('Eve') });
