@@ -16,8 +16,7 @@ import { describeUnknownOwnNames } from './unknown-policy-names.ts';
 const KINDS_WITH_APPS: ListKind[] = ['tools', 'resources'];
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
-/** Milliseconds between two refreshes after an unknown name, which may be new. */
-const MISS_REFRESH = 1_000;
+const MISS_REFRESH = 1_000; // Milliseconds between two refreshes after an unknown name, which may be new.
 const CALL_REFRESH = 10_000; // The same after calls: a list may expire at once (ttlMs 0).
 type FoundEntry = CatalogueEntry | undefined;
 
@@ -75,8 +74,8 @@ export class Catalogues {
       const entry = built.byName.get(name);
       if (entry) {
         // The expired list serves this call, and a background refresh serves the next one.
-        if (Math.max(built.expiresAt, built.builtAt + CALL_REFRESH) <= now)
-          void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
+        const staleAt = Math.max(built.expiresAt, built.builtAt + CALL_REFRESH);
+        if (staleAt <= now) void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
         return entry;
       }
       const unlisted = this.#ownTool(kind, name) ?? this.#unlistedOf(built, kind, name);
