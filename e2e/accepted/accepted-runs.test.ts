@@ -70,6 +70,7 @@ function plannedOf(snapshot: Snapshot): Outcome[] {
 const USABLE: Record<string, string> = {
   signing_key_file: 'signing',
   fallback_key_files: 'signing',
+  private_key_file: 'signing',
   ca_cert_file: 'tls.crt',
   client_cert_file: 'tls.crt',
   cert_file: 'tls.crt',
