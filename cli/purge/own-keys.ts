@@ -1,11 +1,24 @@
 /** The text after the prefix is the kind. docs/operate/storage-schema.md has the same table. */
-const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'answers', 'sessions', 'linked', 'mcps', 'mark'] as const;
+const SINGLE = [
+  'clients',
+  'logins',
+  'browsers',
+  'tickets',
+  'answers',
+  'assertions',
+  'sessions',
+  'linked',
+  'mcps',
+  'mark',
+] as const;
 const OF_MANY = [
   'client',
   'login',
   'browser',
   'ticket',
   'answer',
+  'assertion',
+  'slot',
   'code',
   'session',
   'user',

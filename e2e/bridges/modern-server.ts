@@ -52,12 +52,14 @@ export function buildModernServer(counts: ToolCounts): McpServer {
 export async function serveModern({ port = 0 } = {}): Promise<ModernServer> {
   const counts = createToolCounts();
   const handler = createMcpHandler(() => buildModernServer(counts), { legacy: 'reject' });
-  let [open, lastHeaders] = [0, new Headers()];
+  // Node's signal of a request fires only while the request itself is referenced.
+  const open = new Set<Request>();
+  let lastHeaders = new Headers();
   const next = new Map<string, Answer[]>();
   const methods: string[] = [];
   const server = await serveWebHandler(async (request) => {
-    open++;
-    request.signal.addEventListener('abort', () => open--);
+    open.add(request);
+    request.signal.addEventListener('abort', () => open.delete(request));
     const method = request.headers.get('mcp-method') ?? '';
     if (method === 'tools/call') lastHeaders = request.headers;
     methods.push(method);
@@ -68,7 +70,7 @@ export async function serveModern({ port = 0 } = {}): Promise<ModernServer> {
     url: `${server.origin}/mcp`,
     counts,
     notify: handler.notify,
-    open: () => open,
+    open: () => open.size,
     lastHeaders: () => lastHeaders,
     methods: () => methods,
     answerNext: (answer, times = 1) => next.set('tools/call', Array<Answer>(times).fill(answer)),
