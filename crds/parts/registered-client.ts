@@ -100,26 +100,26 @@ const rules: readonly Rule<Fields>[] = [
       'client_credentials needs clientSecretRef, jwks or jwksUrl: a public client has nothing to prove itself with',
     holds: (client) =>
       !client.grants.includes('client_credentials') || CREDENTIALS.some((name) => client[name] !== undefined),
-    cel: `!('client_credentials' in self.grants) || ${CEL_CREDENTIALS}.exists(written, written)`,
+    cel: `!has(self.grants) || !('client_credentials' in self.grants) || ${CEL_CREDENTIALS}.exists(written, written)`,
   },
   {
     at: ['redirectUris'],
     message: 'belongs to the grant authorization_code, which needs it; write both or neither',
     holds: ({ grants, redirectUris }) => grants.includes('authorization_code') === (redirectUris !== undefined),
-    cel: "('authorization_code' in self.grants) == has(self.redirectUris)",
+    cel: "(!has(self.grants) || 'authorization_code' in self.grants) == has(self.redirectUris)",
   },
   {
     at: ['consent'],
     message:
       'implicit needs https redirect URIs that are not on loopback, as any program of the machine can take the place of others; write required',
     holds: ({ consent, redirectUris = [] }) => consent === 'required' || redirectUris.every(isWebRedirect),
-    cel: `self.consent == 'required' || !has(self.redirectUris) || self.redirectUris.all(u, u.startsWith('https://') && !u.matches(${celString(HTTPS_ON_LOOPBACK)}))`,
+    cel: `!has(self.consent) || self.consent == 'required' || !has(self.redirectUris) || self.redirectUris.all(u, u.startsWith('https://') && !u.matches(${celString(HTTPS_ON_LOOPBACK)}))`,
   },
   {
     at: ['verified'],
     message: 'needs displayName, which it vouches for; write displayName',
     holds: ({ verified, displayName }) => !verified || displayName !== undefined,
-    cel: '!self.verified || has(self.displayName)',
+    cel: '!has(self.verified) || !self.verified || has(self.displayName)',
   },
   needs(['caBundleRef'], ['jwksUrl']),
 ];

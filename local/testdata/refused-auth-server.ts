@@ -202,7 +202,6 @@ export const REFUSED_AUTH_SERVER: ManifestCase[] = [
       `clients:
   - { clientId: anonymous, redirectUris: ['https://a.example/cb'] }
   - { clientId: ${'a'.repeat(43)}, redirectUris: ['https://a.example/cb'] }
-  - { clientId: 'a:b', redirectUris: ['https://a.example/cb'] }
   - { clientId: c, grants: [client_credentials] }
   - { clientId: d }
   - { clientId: e, redirectUris: ['http://127.0.0.1/cb'], consent: implicit }
@@ -214,24 +213,32 @@ export const REFUSED_AUTH_SERVER: ManifestCase[] = [
   - { clientId: k, redirectUris: ['https://k.example/cb'], jwksUrl: 'http://k.example/jwks' }
   - { clientId: l, redirectUris: ['https://l.example/cb'], jwks: '{"keys":[{"kty":"OKP","d":"x"}]}' }
   - { clientId: m, redirectUris: ['https://m.example/cb'], jwks: '{"keys":[{"kty":"OKP"}]}', jwksUrl: 'https://m.example' }
-  - { clientId: m, redirectUris: ['https://m.example/cb'] }`,
+  - { clientId: m, redirectUris: ['https://m.example/cb'] }
+  - { clientId: n, redirectUris: ['https://n.example/cb'], caBundleRef: { name: ca, key: ca.pem } }`,
     ),
     problems: [
       '17 spec.authServerConfig.clients[0].clientId: reserved: policies name users and anonymous callers by such ids; write another id',
       '18 spec.authServerConfig.clients[1].clientId: reserved: policies name users and anonymous callers by such ids; write another id',
-      '19 spec.authServerConfig.clients[2].clientId: not a client id; write letters, digits, dots, hyphens, underscores and tildes',
-      '20 spec.authServerConfig.clients[3].grants: client_credentials needs clientSecretRef, jwks or jwksUrl: a public client has nothing to prove itself with',
-      '21 spec.authServerConfig.clients[4].redirectUris: belongs to the grant authorization_code, which needs it; write both or neither',
+      '19 spec.authServerConfig.clients[2].grants: client_credentials needs clientSecretRef, jwks or jwksUrl: a public client has nothing to prove itself with',
+      '20 spec.authServerConfig.clients[3].redirectUris: belongs to the grant authorization_code, which needs it; write both or neither',
+      '21 spec.authServerConfig.clients[4].consent: implicit needs https redirect URIs that are not on loopback, as any program of the machine can take the place of others; write required',
       '22 spec.authServerConfig.clients[5].consent: implicit needs https redirect URIs that are not on loopback, as any program of the machine can take the place of others; write required',
       '23 spec.authServerConfig.clients[6].consent: implicit needs https redirect URIs that are not on loopback, as any program of the machine can take the place of others; write required',
-      '24 spec.authServerConfig.clients[7].consent: implicit needs https redirect URIs that are not on loopback, as any program of the machine can take the place of others; write required',
-      '25 spec.authServerConfig.clients[8].redirectUris[0]: not a redirect URI: plain http is for 127.0.0.1, [::1] and localhost only; use https; write an https URL, an http URL on loopback, or a URI with a scheme of the application',
-      '26 spec.authServerConfig.clients[9].verified: needs displayName, which it vouches for; write displayName',
-      '29 spec.authServerConfig.clients[12].jwks: not a JSON Web Key Set with public keys only; write {"keys": […]} without private members such as d',
-      '30 spec.authServerConfig.clients[13]: needs at most one of clientSecretRef, jwks and jwksUrl; keep one',
-      '31 spec.authServerConfig.clients[14].clientId: the same clientId as entry [13]; give each entry its own',
-      '28 spec.authServerConfig.clients[11].jwksUrl: the keys of a client are read by http on loopback only; write an https URL, or set insecureAllowHTTP to true',
-      '27 spec.authServerConfig.clients[10].scopes[0]: a client has a scope that is not in scopesSupported; write it there, or remove it here',
+      '24 spec.authServerConfig.clients[7].redirectUris[0]: not a redirect URI: plain http is for 127.0.0.1, [::1] and localhost only; use https; write an https URL, an http URL on loopback, or a URI with a scheme of the application',
+      '25 spec.authServerConfig.clients[8].verified: needs displayName, which it vouches for; write displayName',
+      '28 spec.authServerConfig.clients[11].jwks: not a JSON Web Key Set with public keys only; write {"keys": […]} without private members such as d',
+      '29 spec.authServerConfig.clients[12]: needs at most one of clientSecretRef, jwks and jwksUrl; keep one',
+      '31 spec.authServerConfig.clients[14].caBundleRef: needs jwksUrl; write it, or remove caBundleRef',
+      '30 spec.authServerConfig.clients[13].clientId: the same clientId as entry [12]; give each entry its own',
+      '27 spec.authServerConfig.clients[10].jwksUrl: the keys of a client are read by http on loopback only; write an https URL, or set insecureAllowHTTP to true',
+      '26 spec.authServerConfig.clients[9].scopes[0]: a client has a scope that is not in scopesSupported; write it there, or remove it here',
+    ],
+  },
+  {
+    of: 'a client with an id that HTTP Basic cannot carry',
+    text: auth("clients:\n  - { clientId: 'a:b', redirectUris: ['https://a.example/cb'] }"),
+    problems: [
+      '17 spec.authServerConfig.clients[0].clientId: not a client id; write letters, digits, dots, hyphens, underscores and tildes',
     ],
   },
   {
