@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import * as oidc from 'openid-client';
@@ -123,10 +124,15 @@ describe('the official conformance suite', () => {
     const child = spawn(process.execPath, [program, 'authorization', ...about], { timeout: 25_000 });
     const ended = new Promise((resolve) => child.once('close', resolve));
     const lines: string[] = [];
+    let login: Promise<unknown> = Promise.resolve();
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(line);
-      if (line.includes('/oauth/authorize?')) void new Robot().walk(line.trim(), PERSON);
+      // The suite prints the URL before its callback server listens.
+      const walk = () => new Robot().walk(line.trim(), PERSON);
+      if (line.includes('/oauth/authorize?')) login = sleep(500).then(walk);
+      login.catch(() => child.kill());
     }
+    await login;
     const verdicts = lines.filter((line) => /^[✓✗] /.test(line));
     expect({ code: await ended, verdicts }).toEqual({
       code: 0,
