@@ -46,7 +46,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     const credentials = await stage.get('Secret', 'vmcp-demo-credentials');
     const files = Object.keys(credentials?.data ?? {});
     expect(files.filter((file) => /^api\.key-[0-9a-f]{16}$/.test(file))).toHaveLength(1);
-    const others = files.filter((file) => !/^(api\.key|status-token)-[0-9a-f]{16}$/.test(file));
+    const others = files.filter((file) => !/^(api\.key|status-token|sealing)-[0-9a-f]{16}$/.test(file));
     expect(others).toEqual([expect.stringMatching(/^config\.[0-9a-f]{64}$/)]);
     const [pod] = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime');
     const text = JSON.stringify(pod?.spec);

@@ -145,7 +145,7 @@ describe('tasks of 2025-11-25', () => {
   it('serve the client of ext-tasks', async () => {
     const { url } = await serve();
     const gateway = await gatewayTo({ a: url });
-    const program = join(import.meta.dirname, '../fakes/ext-tasks-client/main.ts');
+    const program = join(import.meta.dirname, '../sdk-servers/ext-tasks-client.ts');
     const client = startProgram(process.execPath, [program, gateway.url, '2025-11-25', 'a_compute', '{"n":21}']);
     const outcome = await client.firstJson(20_000);
     expect(outcome).toMatchObject({ kind: 'task', status: 'completed' });

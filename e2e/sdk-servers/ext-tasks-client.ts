@@ -1,6 +1,6 @@
 import { createTaskSessionFromClient, type RawClientDispatch } from '@modelcontextprotocol/ext-tasks/client';
-import { modernRequest, send } from '../../gateway/session-client.ts';
-import { connectNewClient } from '../../sdk-servers/connect-sdk-client.ts';
+import { modernRequest, send } from '../gateway/session-client.ts';
+import { connectNewClient } from './connect-sdk-client.ts';
 
 /**
  * Calls a tool with the client of ext-tasks, and prints the outcome as JSON. Arguments: URL, revision, tool, its
