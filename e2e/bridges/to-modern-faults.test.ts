@@ -276,7 +276,7 @@ describe('a server of 2026-07-28 that fails', () => {
     const { answer } = await client.call('modern_region', { region: 'eu' });
     expect(answer.result).toMatchObject({ content: [{ text: 'eu' }] });
     expect(server.lastHeaders().get('mcp-param-region')).toBe('eu');
-    expect(server.methods().slice(-3)).toEqual(['tools/call', 'tools/list', 'tools/call']);
+    expect(toolMethods().slice(-3)).toEqual(['tools/call', 'tools/list', 'tools/call']);
   });
 
   it('gives the client an error if it refuses the headers again', async () => {
@@ -284,7 +284,7 @@ describe('a server of 2026-07-28 that fails', () => {
     answerNextWith({ error: { code: -32020, message: 'own words' } }, 400, 2);
     const { answer } = await client.call('modern_region', { region: 'eu' });
     expect(answer.error).toMatchObject({ code: -32603, message: expect.stringMatching(/refused/) });
-    expect(server.methods().slice(-3)).toEqual(['tools/call', 'tools/list', 'tools/call']);
+    expect(toolMethods().slice(-3)).toEqual(['tools/call', 'tools/list', 'tools/call']);
   });
 
   it('tells in a result which capability the client lacks', async () => {
@@ -295,6 +295,9 @@ describe('a server of 2026-07-28 that fails', () => {
     expect(answer.result).toEqual({ isError: true, content: [{ type: 'text', text: 'Missing: sampling' }] });
   });
 });
+
+/** A probe may come between two calls. */
+const toolMethods = () => server.methods().filter((method) => method.startsWith('tools/'));
 
 /** Answers the next calls with their own ids. */
 function answerNextWith(outcome: object, status = 200, times = 1): void {
