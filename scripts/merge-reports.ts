@@ -79,25 +79,27 @@ function recoveredIn(first: FileReport, second: FileReport): string[] {
   return failedOutside && passes ? [`: ${firstLine(first.message)}`] : failures;
 }
 
-/** The result of a run, and of the second run of its files with failures. */
+/** The result of two runs. */
 export interface Merged {
-  /** Counts of the first run: a test that passes only in the second run counts as failed. */
   counts: Counts;
   /** `file › titles: message` of tests that failed in the first run and passed in the second. */
   recovered: string[];
 }
 
 /**
- * Counts the first run, and lists the failures that the second run of the same files does not repeat. A second run with fewer tests proves
- * nothing. @param root base of the file paths
+ * Merges the counts of a run and the second run of its files with failures. The second run of a file replaces the first, unless fewer tests
+ * ran. Every test counts once. @param root base of the file paths
  */
 export function mergeReports(root: string, first: Report, second: Report = { testResults: [] }): Merged {
   const again = new Map(second.testResults.map((file) => [file.name, file]));
   const merged: Merged = { counts: NONE, recovered: [] };
   for (const file of first.testResults) {
-    merged.counts = add(merged.counts, countFile(file));
     const repeated = again.get(file.name);
-    if (repeated === undefined || ran(repeated) < ran(file)) continue;
+    if (repeated === undefined || ran(repeated) < ran(file)) {
+      merged.counts = add(merged.counts, countFile(file));
+      continue;
+    }
+    merged.counts = add(merged.counts, countFile(repeated));
     merged.recovered.push(...recoveredIn(file, repeated).map((line) => relative(root, file.name) + line));
   }
   return merged;

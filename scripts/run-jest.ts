@@ -70,8 +70,8 @@ export async function runJest(say: Say, args: string[], where?: RunOptions): Pro
 }
 
 /**
- * Returns the result of jest runs. Runs the files with failures once more, alone, unless they are many. A test that then passes is listed,
- * and counts as failed.
+ * Returns the result of jest runs. Runs the files with failures once more, alone, unless they are many. A test that then passes counts as
+ * passed and is listed.
  */
 export async function repeatFailed(say: Say, runs: readonly Run[], where?: RunOptions): Promise<Merged> {
   const first: Report = { testResults: runs.flatMap(({ report }) => report.testResults) };
