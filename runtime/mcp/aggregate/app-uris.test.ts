@@ -21,7 +21,8 @@ describe('AppUris', () => {
     expect(apps.learn('a', 'resources', resources('ui://x', 'file:///x'))).toBe(true);
     expect(apps.learn('a', 'resources', resources('ui://x'))).toBe(false);
     expect(apps.aliasesOf('a')).toBeUndefined();
-    expect(apps.aliasesOf('b')).toEqual(new Map([['ui://x', 'ui://b.x']]));
+    expect(apps.aliasesOf('b')?.toAlias).toEqual(new Map([['ui://x', 'ui://b.x']]));
+    expect(apps.aliasesOf('b')?.toOwn).toEqual(new Map([['ui://b.x', 'ui://x']]));
     expect(apps.ownerOf('ui://x')).toEqual({ backend: 'a', uri: 'ui://x' });
     expect(apps.ownerOf('ui://b.x')).toEqual({ backend: 'b', uri: 'ui://x' });
     expect(apps.ownerOf('file:///x')).toBeUndefined();

@@ -5,8 +5,11 @@ import type { ListKind } from './list-kinds.ts';
 /** URIs of one backend. Tools with other apps are offered without them. */
 const MAX_URIS = 2_000;
 
-/** Own URI of an app to the URI that clients see, for one backend. */
-export type AppAliases = ReadonlyMap<string, string>;
+/** The apps of one backend that clients see at another URI, in both directions. */
+export interface AppAliases {
+  readonly toAlias: ReadonlyMap<string, string>;
+  readonly toOwn: ReadonlyMap<string, string>;
+}
 
 interface AppOwner {
   readonly backend: string;
@@ -24,7 +27,7 @@ export class AppUris {
   readonly #counts = new Map<string, number>();
   readonly #order: () => readonly string[];
   #owners = new Map<string, AppOwner>();
-  #aliases = new Map<string, Map<string, string>>();
+  #aliases = new Map<string, { toAlias: Map<string, string>; toOwn: Map<string, string> }>();
 
   /** `order`: names of the backends, in configuration order. */
   constructor(order: () => readonly string[]) {
@@ -74,13 +77,18 @@ export class AppUris {
   }
 
   #describe(): string {
-    return JSON.stringify([...this.#aliases].map(([backend, aliases]) => [backend, ...aliases.keys()]));
+    return JSON.stringify([...this.#aliases].map(([backend, aliases]) => [backend, ...aliases.toAlias.keys()]));
   }
 
   #addAlias(backend: string, uri: string): void {
     const alias = `${APP_SCHEME}${backend}.${uri.slice(APP_SCHEME.length)}`;
-    const aliases = this.#aliases.get(backend) ?? new Map<string, string>();
-    this.#aliases.set(backend, aliases.set(uri, alias));
+    const aliases = this.#aliases.get(backend) ?? {
+      toAlias: new Map<string, string>(),
+      toOwn: new Map<string, string>(),
+    };
+    aliases.toAlias.set(uri, alias);
+    aliases.toOwn.set(alias, uri);
+    this.#aliases.set(backend, aliases);
     if (!this.#claims.has(alias)) this.#owners.set(alias, { backend, uri });
   }
 }

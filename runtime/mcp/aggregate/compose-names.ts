@@ -4,7 +4,7 @@ import type { Aggregation } from '#crds/run-config/aggregation';
 import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { PolicyResource } from '#runtime/policy/authorizer';
 import { appsOf, replaceApps, withoutApps } from './app-references.ts';
-import type { AppAliases, AppUris } from './app-uris.ts';
+import type { AppUris } from './app-uris.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -198,12 +198,12 @@ function presentUris({ name: backend }: ToolSettings, entries: readonly ListedEn
 
 const present = { tools: presentTools, prompts: presentPrompts, resources: presentUris, templates: presentUris };
 
-const NO_ALIASES: AppAliases = new Map();
+const NO_ALIASES: ReadonlyMap<string, string> = new Map();
 
 /** Gives the apps of a backend the URIs that clients see. */
 function withAliases(kind: ListKind, { backend, entries, apps }: NamedList): readonly ListedEntry[] {
   if (!apps || kind === 'prompts' || kind === 'templates') return entries;
-  const aliases = apps.aliasesOf(backend.name) ?? NO_ALIASES;
+  const aliases = apps.aliasesOf(backend.name)?.toAlias ?? NO_ALIASES;
   return entries.map((entry) => {
     if (!entry.text.includes('ui:')) return entry;
     if (kind === 'tools' && !appsOf(entry.text).every((uri) => apps.isKnown(uri, backend.name)))

@@ -2,7 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { AnswerSink, BackendCall, StreamEvent } from '#runtime/mcp/backends/backend';
 import { translateApps } from './translate-apps.ts';
 
-const ALIASES = new Map([['ui://x/a', 'ui://b.x/a']]);
+const ALIASES = {
+  toAlias: new Map([['ui://x/a', 'ui://b.x/a']]),
+  toOwn: new Map([['ui://b.x/a', 'ui://x/a']]),
+};
 
 function translated(method: string, body: string, headers: string[] = []) {
   const events: StreamEvent[] = [];
