@@ -130,6 +130,8 @@ export default tseslint.config(
     files: ['cli/**', 'scripts/**', 'e2e/**', 'crds/generate.ts', 'examples/**'],
     rules: { 'no-console': 'off' },
   },
+  // Scripts for the browser, whose types are not in the program.
+  { files: ['e2e/apps/*-page.js'], ...tseslint.configs.disableTypeChecked },
   { files: ['*.config.*'], rules: { 'no-restricted-syntax': 'off', '@typescript-eslint/no-deprecated': 'off' } },
   {
     files: tests,
