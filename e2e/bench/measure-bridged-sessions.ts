@@ -1,7 +1,7 @@
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { CLIENT_CORE } from './load.ts';
 import { callModern, callOnce, openSession } from './mcp-client.ts';
-import { measureCost, type SessionCost } from './measure-memory.ts';
+import { measureCost, WARM_UP, type OpenOne, type SessionCost } from './measure-memory.ts';
 import { startAnonymousGateway, startBackends, startListing } from './targets.ts';
 
 export interface BridgedSessionCost extends SessionCost {
@@ -42,18 +42,24 @@ async function measureToModern(sessions: number): Promise<SessionCost> {
   }
 }
 
-/** Each client has another version, and so a session at the backend that no other one uses. */
+/** Sessions of one principal. More would replace each other. */
+const OF_PRINCIPAL = 50;
+
+/** Each client of a principal has another version, and so a session at the backend that no other one uses. */
 async function measureToLegacy(sessions: number, more: readonly string[]): Promise<SessionCost> {
   const { urls, stop } = await startOther('server/discover', more);
   const identity = await serveIdentityProvider({ audiences: ['backend'] });
+  const principals = Math.ceil((sessions + WARM_UP) / OF_PRINCIPAL) + 1;
   try {
     return await measureCost(
       sessions,
-      (options) => startListing(urls, identity, { principals: 1, own: 0, withPolicies: false }, options),
+      (options) => startListing(urls, identity, { principals, own: 0, withPolicies: false }, options),
       ({ url, tokens = [] }) => {
-        const [token = ''] = tokens;
-        return { token, openOne: (tool, index) => callModern(url, token, tool, `1.0.${index}`) };
+        const tokenOf = (index: number) => tokens[index % principals] ?? '';
+        const openOne: OpenOne = (tool, index) => callModern(url, tokenOf(index), tool, `1.0.${index}`);
+        return { token: tokenOf(0), openOne };
       },
+      'vmcp_backend_bridged_sessions',
     );
   } finally {
     await identity.close();

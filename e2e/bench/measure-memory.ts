@@ -17,7 +17,8 @@ export interface SessionCost {
 
 const PROBE = join(import.meta.dirname, 'report-memory.ts');
 const PARALLEL = 16;
-const WARM_UP = 500;
+/** Sessions before the measurement begins. */
+export const WARM_UP = 500;
 
 /** Returns the live heap after a collection, and resident memory, in bytes. */
 async function probe(pid: number, file: string): Promise<{ heap: number; resident: number }> {
@@ -33,17 +34,25 @@ async function probe(pid: number, file: string): Promise<{ heap: number; residen
   throw new Error('the server under test did not report its memory');
 }
 
+/** Returns the sum of all samples of a gauge. */
+async function readGauge(origin: string, name: string): Promise<number> {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  const samples = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
 /** Opens one session and makes a call in it. `index`: a number for each session. */
 export type OpenOne = (tool: string, index: number) => Promise<void>;
 
 /**
  * Measures the cost of an idle session after one call. `prepare` starts nothing and returns how to open sessions. The
- * first 500 sessions warm up.
+ * first 500 sessions warm up. `gauge`: the metric that counts open sessions. @throws Error unless all are open
  */
-export async function measureCost<Served extends Pick<Gateway, 'url' | 'pid' | 'stop'>>(
+export async function measureCost<Served extends Pick<Gateway, 'url' | 'privateUrl' | 'pid' | 'stop'>>(
   sessions: number,
   start: (options: GatewayOptions) => Promise<Served>,
   prepare: (served: Served) => { openOne: OpenOne; token?: string | undefined },
+  gauge = 'vmcp_sessions',
 ): Promise<SessionCost> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
   const file = join(folder, 'memory.json');
@@ -63,6 +72,9 @@ export async function measureCost<Served extends Pick<Gateway, 'url' | 'pid' | '
     const before = await probe(served.pid, file);
     await openMany(WARM_UP + sessions);
     const after = await probe(served.pid, file);
+    const open = await readGauge(served.privateUrl, gauge);
+    // A gateway that replaced sessions would show a low cost. The listing has a session too.
+    if (open < WARM_UP + sessions) throw new Error(`${open} of ${WARM_UP + sessions} sessions are open (${gauge})`);
     const cost = (pick: 'heap' | 'resident') => (after[pick] - before[pick]) / sessions;
     return { sessions, heap: cost('heap'), resident: cost('resident') };
   } finally {

@@ -83,11 +83,12 @@ const LIMITS: NonNullable<GatewayConfig['limits']> = {
 const backendNames = (urls: string[]): GatewayConfig['backends'] =>
   urls.map((url, index) => ({ name: `b${index}`, transport: 'streamable-http', url }));
 
-const asTarget = (name: string, gateway: Gateway, tokens?: string[]): Target => ({
+const asTarget = (name: string, gateway: Gateway, tokens?: string[]): Target & Pick<Gateway, 'privateUrl'> => ({
   name,
   url: gateway.url,
   port: Number(new URL(gateway.url).port),
   pid: gateway.pid,
+  privateUrl: gateway.privateUrl,
   ...(tokens ? { tokens } : {}),
   stop: () => gateway.stop(),
 });
@@ -132,7 +133,7 @@ export async function startListing(
   identity: IdentityProvider,
   { principals, own, withPolicies }: { principals: number; own: number; withPolicies: boolean },
   options: GatewayOptions = {},
-): Promise<Target> {
+): Promise<Target & Pick<Gateway, 'privateUrl'>> {
   const config: GatewayConfig = {
     incoming: incomingOf(identity),
     ...(withPolicies ? { authz: { policies: BENCH_POLICIES } } : {}),

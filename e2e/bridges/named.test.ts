@@ -59,10 +59,14 @@ it('names the bridge of a call in its audit line', async () => {
 });
 
 it('counts the calls of each bridge', async () => {
-  const lines = (await read('/metrics')).split('\n').filter((line) => line.startsWith('vmcp_backend_bridged'));
+  const lines = (await read('/metrics'))
+    .split('\n')
+    .filter((line) => /^vmcp_backend_(bridged_requests|calls_parked)/.test(line));
   expect(lines.sort()).toEqual([
     'vmcp_backend_bridged_requests_total{backend="legacy",bridge="modern-to-legacy"} 1',
     'vmcp_backend_bridged_requests_total{backend="modern",bridge="legacy-to-modern"} 1',
+    'vmcp_backend_calls_parked{backend="legacy"} 0',
+    'vmcp_backend_calls_parked{backend="modern"} 0',
   ]);
 });
 

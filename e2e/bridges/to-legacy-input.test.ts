@@ -133,9 +133,15 @@ describe('a call that waits for input', () => {
 
   it('leaves its place to other calls', async () => {
     const operational = { concurrency: { per_backend: 1, queue: 1 } };
-    const { url } = await gatewayTo({ old: urlOf('sse') }, { operational });
+    const { url, runtime } = await gatewayTo({ old: urlOf('sse') }, { operational });
     const { result } = await elicit(url);
     await elicit(url);
+    const read = async (path: string) => (await fetch(`http://127.0.0.1:${runtime.address.privatePort}${path}`)).text();
+    expect(JSON.parse(await read('/status'))).toMatchObject({ backends: [{ name: 'old', phase: 'ready' }] });
+    const metrics = await read('/metrics');
+    expect(metrics).toMatch(/^vmcp_backend_calls_parked{backend="old"} 2$/m);
+    // A session for each call, and those of the lists.
+    expect(Number(/^vmcp_backend_bridged_sessions{backend="old"} (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(2);
     const { call } = await connectModern(url);
     expect(await call('echo', { text: 'a' })).toMatchObject({ text: 'a' });
     const done = await elicit(url, { requestState: result?.requestState, inputResponses });

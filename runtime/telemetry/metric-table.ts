@@ -21,6 +21,7 @@ export interface BackendGauges {
   readonly breaker: string;
   /** `oldest`: milliseconds since the oldest call began. */
   readonly calls: { readonly inFlight: number; readonly queued: number; readonly oldest: number };
+  readonly bridged: { readonly sessions: number; readonly parked: number };
   readonly tools: number | null;
   /** Milliseconds since the epoch. */
   readonly lastProbe: number | undefined;
@@ -170,6 +171,18 @@ export const METRICS: readonly Metric[] = [
     {},
     calls.oldest / 1000,
   ]),
+  perBackend(
+    'vmcp_backend_bridged_sessions',
+    [],
+    'Sessions at an older backend for clients of 2026-07-28.',
+    ({ bridged }) => [{}, bridged.sessions],
+  ),
+  perBackend(
+    'vmcp_backend_calls_parked',
+    [],
+    'Calls of clients of 2026-07-28 that wait for input, at an older backend.',
+    ({ bridged }) => [{}, bridged.parked],
+  ),
   perBackend('vmcp_backend_tools', [], 'Tools of a backend, if known.', ({ tools }) =>
     tools === null ? undefined : [{}, tools],
   ),

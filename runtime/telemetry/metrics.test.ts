@@ -25,6 +25,7 @@ const backend = (name: string, phase = 'ready', tools: number | null = 3) => ({
   phase,
   breaker: 'open',
   calls: { inFlight: 300, queued: 44, oldest: 1_500 },
+  bridged: { sessions: 6, parked: 2 },
   tools,
   lastProbe: 1_900_000_000_000,
 });
@@ -98,6 +99,8 @@ describe('metrics', () => {
         'vmcp_backend_calls_in_flight{backend="b"} 300',
         'vmcp_backend_calls_queued{backend="b"} 44',
         'vmcp_backend_oldest_call_seconds{backend="b"} 1.5',
+        'vmcp_backend_bridged_sessions{backend="b"} 6',
+        'vmcp_backend_calls_parked{backend="b"} 2',
         'vmcp_backend_tools{backend="a"} 3',
         'vmcp_backend_last_probe_timestamp_seconds{backend="a"} 1900000000',
         'vmcp_backend_request_duration_seconds_count{backend="a"} 1',

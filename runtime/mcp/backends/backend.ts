@@ -136,6 +136,12 @@ export interface RunningCall {
   refresh?(): void;
 }
 
+/** Numbers of open sessions, and of calls that wait for their client's input. */
+export interface BridgeLoad {
+  readonly sessions: number;
+  readonly parked: number;
+}
+
 /** An active backend. It has two implementations: streamable HTTP, and channels (processes, event streams). */
 export interface Backend {
   readonly name: string;
@@ -153,8 +159,10 @@ export interface Backend {
   readonly losesState: boolean;
   /** Whether its configuration is invalid, so no call reaches it. */
   readonly isOutOfService?: boolean;
-  /** Number of running calls. */
+  /** Number of running calls, without those that wait for their client. */
   readonly running: number;
+  /** Load of the bridge for clients of 2026-07-28. Absent: the backend has no bridge. */
+  readonly bridged?: BridgeLoad;
   /** Maximum number of concurrent calls: those that are sent, and those in the queue. */
   readonly places: { readonly perBackend: number; readonly queue: number };
   /** Returns the age of the oldest call in milliseconds, measured from its first check; 0 without calls. */

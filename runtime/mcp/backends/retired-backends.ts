@@ -5,7 +5,7 @@ import type { Backend } from './backend.ts';
 const CALLS_END_WITHIN = 600_000;
 const LOOK_EVERY = 20;
 
-export interface Retiring extends Pick<Backend, 'name' | 'running' | 'retire'> {
+export interface Retiring extends Pick<Backend, 'name' | 'running' | 'bridged' | 'retire'> {
   close(): void | Promise<void>;
 }
 
@@ -41,11 +41,15 @@ export class RetiredBackends {
     const deadline = this.#now() + CALLS_END_WITHIN;
     try {
       await backend.retire?.();
-      while (!this.#isClosed && (backend.running > 0 || begun()) && this.#now() < deadline) await pause();
+      while (!this.#isClosed && (isInUse(backend) || begun()) && this.#now() < deadline) await pause();
     } finally {
       await backend.close();
     }
   }
+}
+
+function isInUse({ running, bridged }: Retiring): boolean {
+  return running > 0 || (bridged?.parked ?? 0) > 0;
 }
 
 function pause(): Promise<void> {

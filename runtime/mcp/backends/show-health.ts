@@ -35,9 +35,10 @@ export function countCalls(backend: Backend): { inFlight: number; queued: number
 }
 
 export function gaugesOf(backend: Backend): BackendGauges {
-  const { name, health, breaker } = backend;
+  const { name, health, breaker, bridged = { sessions: 0, parked: 0 } } = backend;
   return {
     name,
+    bridged,
     tools: health.tools,
     lastProbe: health.lastProbe,
     phase: showHealth(backend).phase,

@@ -3,7 +3,7 @@ import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
-import type { Backend, BackendCall, RunningCall } from '../backends/backend.ts';
+import type { Backend, BackendCall, BridgeLoad, RunningCall } from '../backends/backend.ts';
 import type { Breaker } from '../backends/breaker.ts';
 import { bridgeFor, type BackendHealth } from '../backends/health.ts';
 import { EraLearner, LateCall, type LearnSettings } from './learn-eras.ts';
@@ -11,8 +11,8 @@ import { EraLearner, LateCall, type LearnSettings } from './learn-eras.ts';
 /** Sends calls of one era to a backend of the other one, and translates their answers. */
 export interface Bridge {
   send(call: BackendCall): RunningCall;
-  /** Number of calls that wait for their client's input. Absent: none ever waits. */
-  readonly parked?: number;
+  /** Absent: it holds nothing at the backend. */
+  readonly load?: BridgeLoad;
   /** Ends streams that only listen. Calls continue. */
   retire(): void;
   /** Settles when the backend knows that the sessions of the bridge are over. */
@@ -21,6 +21,8 @@ export interface Bridge {
 
 /** The bridge for calls of each era. It is made at its first call. */
 export type BridgeMakers = Readonly<Record<Era, (backend: Backend) => Bridge>>;
+
+const NO_LOAD: BridgeLoad = { sessions: 0, parked: 0 };
 
 /** A backend that serves clients of both eras. A call of an era that the backend speaks passes unchanged. */
 export class BridgedBackend implements Backend {
@@ -58,7 +60,11 @@ export class BridgedBackend implements Backend {
   }
 
   get running(): number {
-    return Object.values(this.#bridges).reduce((sum, { parked = 0 }) => sum + parked, this.#own.running);
+    return this.#own.running;
+  }
+
+  get bridged(): BridgeLoad {
+    return this.#bridges.modern?.load ?? NO_LOAD;
   }
 
   /** Sessions at a modern backend exist in the gateway alone. */

@@ -98,14 +98,14 @@ describe('a call that waits for input', () => {
     const sent = await sentCall(at);
     emit(sent, question('q1'));
     await jest.advanceTimersByTimeAsync(15);
-    expect(at.bridge.parked).toBe(1);
+    expect(at.bridge.load.parked).toBe(1);
     await jest.advanceTimersByTimeAsync(10 * MINUTE);
     expect(at.messages()).toContainEqual(
       expect.objectContaining({ id: 'q1', error: expect.objectContaining({ code: -32000 }) }),
     );
     expect(at.messages()).toContainEqual(expect.objectContaining({ method: 'notifications/cancelled' }));
     expect(at.aborted).toEqual([sent]);
-    expect(at.bridge.parked).toBe(0);
+    expect(at.bridge.load.parked).toBe(0);
     const requestState = answers[0]?.result?.requestState;
     expect(at.call({ requestState }).answers[0]?.error?.message).toBe(
       'No input came in time, so the call was cancelled',
@@ -218,7 +218,7 @@ describe('a call that waits for input', () => {
     await jest.advanceTimersByTimeAsync(15);
     expect(answers[0]?.error?.message).toBe('The backend asked for input too often, so the call was cancelled');
     expect(at.messages()).toContainEqual(expect.objectContaining({ method: 'notifications/cancelled' }));
-    expect(at.bridge.parked).toBe(0);
+    expect(at.bridge.load.parked).toBe(0);
   });
 
   it('has at most 16 retries that wait, of which the first one fails', async () => {

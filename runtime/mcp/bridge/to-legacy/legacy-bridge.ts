@@ -1,4 +1,4 @@
-import type { BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
+import type { BackendCall, BridgeLoad, RunningCall } from '#runtime/mcp/backends/backend';
 import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Bridge } from '../bridged-backend.ts';
 import type { BridgeDeps } from './bridge-deps.ts';
@@ -35,8 +35,8 @@ export class LegacyBridge implements Bridge {
     return listener;
   }
 
-  get parked(): number {
-    return this.#pool.parked;
+  get load(): BridgeLoad {
+    return this.#pool.load;
   }
 
   retire(): void {

@@ -1,4 +1,4 @@
-import type { BackendCall } from '#runtime/mcp/backends/backend';
+import type { BackendCall, BridgeLoad } from '#runtime/mcp/backends/backend';
 import { Semaphore } from '#lib/limits/semaphore';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import { callFailure } from '#runtime/mcp/backends/failures';
@@ -63,11 +63,10 @@ export class SessionPool {
     return session.isOpen ? session : opening;
   }
 
-  /** Number of calls that wait for their client. */
-  get parked(): number {
+  get load(): BridgeLoad {
     let parked = 0;
     for (const { calls } of this.#all.keys()) for (const call of calls.all()) if (!call.isRunning) parked += 1;
-    return parked;
+    return { sessions: this.#all.size, parked };
   }
 
   /**
