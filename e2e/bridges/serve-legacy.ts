@@ -45,6 +45,8 @@ interface LegacyOptions {
   readonly asksEarly?: boolean;
   /** Answers 401 to requests without a credential. */
   readonly needsToken?: boolean;
+  /** Milliseconds before each answer to a request that names no session. */
+  readonly opensAfter?: number;
 }
 
 const NO_MESSAGE: Rpc = {};
@@ -54,6 +56,7 @@ export async function serveLegacy({
   tools,
   asksEarly = false,
   needsToken = false,
+  opensAfter = 0,
 }: LegacyOptions): Promise<LegacyServer> {
   const seen: LegacyServer['seen'] = [];
   const sessions = new Map<string, Session>();
@@ -128,7 +131,12 @@ export async function serveLegacy({
     if (request.method === 'POST') {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => post(request, response, Buffer.concat(chunks).toString()));
+      const isSlow = opensAfter > 0 && request.headers['mcp-session-id'] === undefined;
+      request.on('end', () => {
+        const take = () => post(request, response, Buffer.concat(chunks).toString());
+        if (isSlow) setTimeout(take, opensAfter);
+        else take();
+      });
       return;
     }
     seen.push({ verb: String(request.method), session: id, message: NO_MESSAGE });

@@ -162,6 +162,23 @@ describe('a backend of older revisions with a credential for each user', () => {
   });
 });
 
+describe('a backend of older revisions that the gateway has not probed yet', () => {
+  it('serves the first requests of a client of 2026-07-28', async () => {
+    const backend = closing(await serveLegacy({ tools, opensAfter: 100 }));
+    const audit = { audit_config: { enabled: true } };
+    const gateway = await gatewayTo({ a: backend.url }, audit, { probed: false });
+    const requests = Array.from({ length: 4 }, () =>
+      sendModern(gateway.url, 'tools/call', { name: 'a_count', arguments: {} }),
+    );
+    const answers = await Promise.all(requests);
+    expect(answers.map(({ answer }) => answer.result)).toMatchObject(answers.map(() => text(1)));
+    // The gateway's own probe and one for all clients.
+    expect(backend.count('server/discover')).toBeLessThanOrEqual(2);
+    const isNamed = (line: string) => line.includes('"mcp_tool_call"') && line.includes('"bridge":"modern-to-legacy"');
+    await until('audit lines that name the bridge', () => gateway.log().split('\n').filter(isNamed).length === 4);
+  });
+});
+
 describe('an anonymous call', () => {
   it('has a session of its own, which ends with it', async () => {
     const backend = closing(await serveLegacy({ tools }));

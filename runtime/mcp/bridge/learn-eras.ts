@@ -9,11 +9,17 @@ export interface LearnSettings {
   readonly version: string;
 }
 
-/** Asks a backend for its eras with the credential of a caller: the gateway's own probes have none, and get a 401. */
+/** Key of the question that needs no caller's credential. */
+const ANY_CALLER = '';
+
+/**
+ * Asks a backend for its eras before the first calls. A backend with a credential for each user answers the gateway's own probes with 401,
+ * and so is asked with the credential of a caller.
+ */
 export class EraLearner {
   readonly #backend: Backend;
   readonly #settings: LearnSettings;
-  /** By `Identity.key`. */
+  /** By `Identity.key`, or `ANY_CALLER`. */
   readonly #asking = new Map<string, Promise<void>>();
 
   constructor(backend: Backend, settings: LearnSettings) {
@@ -21,24 +27,28 @@ export class EraLearner {
     this.#settings = settings;
   }
 
-  isNeededFor({ isProbe, isOneWay, idText }: BackendCall): boolean {
+  /** A call of a legacy client begins with `initialize`, whose refusal causes a probe. */
+  isNeededFor({ era, isProbe, isOneWay, idText }: BackendCall): boolean {
     const { health, credential } = this.#backend;
-    return health.eras === undefined && credential.perUser && !isProbe && !isOneWay && idText !== undefined;
+    if (health.eras !== undefined || isProbe || isOneWay || idText === undefined) return false;
+    return credential.perUser || era === 'modern';
   }
 
   /** Settles when the eras are known, or this caller cannot learn them. Never rejects. */
   learn(identity: Identity): Promise<void> {
-    const running = this.#asking.get(identity.key);
+    const { perUser } = this.#backend.credential;
+    const key = perUser ? identity.key : ANY_CALLER;
+    const running = this.#asking.get(key);
     if (running) return running;
-    const asking = this.#ask(identity)
+    const asking = this.#ask(identity, !perUser)
       .catch(() => undefined)
-      .finally(() => this.#asking.delete(identity.key));
-    this.#asking.set(identity.key, asking);
+      .finally(() => this.#asking.delete(key));
+    this.#asking.set(key, asking);
     return asking;
   }
 
-  async #ask(identity: Identity): Promise<void> {
-    const finding = await probe(this.#backend, { ...this.#settings, identity, isProbe: false });
+  async #ask(identity: Identity, isProbe: boolean): Promise<void> {
+    const finding = await probe(this.#backend, { ...this.#settings, identity, isProbe });
     const { health } = this.#backend;
     if (!finding.eras || health.eras) return;
     health.eras = finding.eras;

@@ -74,12 +74,13 @@ class ModernRelay implements AnswerSink {
     }
     const { backend, body, idempotent } = this.#call;
     requestRecord.bridge = bridgeFor(backend.health, 'modern');
+    const isNative = backend.health.eras?.has('modern') === true;
     const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
       era: 'modern',
       caller: meta,
-      source: requestRecord.bridge && identity === ANONYMOUS ? services.readSource(requestRecord.req) : undefined,
+      source: identity === ANONYMOUS && !isNative ? services.readSource(requestRecord.req) : undefined,
       method: message.method,
       idText: message.idText,
       verb: 'POST',
@@ -225,6 +226,8 @@ class ModernRelay implements AnswerSink {
 
   #over(): void {
     this.#isOver = true;
+    // Before the first probe the bridge was unknown.
+    this.#request.requestRecord.bridge ??= bridgeFor(this.#call.backend.health, 'modern');
     this.#step?.end();
     this.#resolve();
   }
