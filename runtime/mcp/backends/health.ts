@@ -43,10 +43,13 @@ export function bridgeFor({ eras }: BackendHealth, era: Era): BridgeName | undef
   return era === 'legacy' ? 'legacy-to-modern' : 'modern-to-legacy';
 }
 
-/** Returns whether calls of this era can create tasks that an id of the gateway can name. */
+const TASKS_OF: Readonly<Record<Era, string>> = { legacy: CORE_TASKS, modern: TASKS };
+
+/** Returns whether calls of this era can create tasks that an id of the gateway can name. A bridge translates tasks. */
 export function offersTasks(health: BackendHealth, era: Era): boolean {
-  const id = era === 'legacy' ? CORE_TASKS : TASKS;
-  return bridgeFor(health, era) === undefined && health.capabilities?.extensions[era]?.includes(id) === true;
+  const other = era === 'legacy' ? 'modern' : 'legacy';
+  const own = bridgeFor(health, era) === undefined ? era : other;
+  return health.capabilities?.extensions[own]?.includes(TASKS_OF[own]) === true;
 }
 
 export function isAway({ phase }: BackendHealth): boolean {

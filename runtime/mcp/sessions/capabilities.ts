@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import { APPS, CORE_TASKS, ROUTED, SETTINGS } from '#runtime/mcp/extensions';
+import { CORE_TASKS, ROUTED, SETTINGS, TASKS } from '#runtime/mcp/extensions';
 import type { Era } from '../era.ts';
 
 /** Backend sessions with equal capabilities share the object. */
@@ -64,13 +64,17 @@ export const ASSUMED: ServerCapabilities = {
   extensions: {},
 };
 
-/** Only apps pass a bridge between eras. */
+const TASKS_OF: Readonly<Record<Era, string>> = { legacy: CORE_TASKS, modern: TASKS };
+
+/** A bridge between eras passes apps on, and translates tasks of a backend that never answered in this era. */
 function isOffered(id: string, { extensions }: ServerCapabilities, era: Era): boolean {
-  const eras = id === APPS ? Object.values(extensions) : [extensions[era] ?? []];
-  return eras.some((offered) => offered.includes(id));
+  const { legacy = [], modern = [] } = extensions;
+  if (id !== TASKS_OF[era]) return legacy.includes(id) || modern.includes(id);
+  const other = era === 'legacy' ? 'modern' : 'legacy';
+  return extensions[era]?.includes(id) ?? extensions[other]?.includes(TASKS_OF[other]) ?? false;
 }
 
-const OFFERED_TASKS = { cancel: {}, requests: { tools: { call: {} } } };
+export const OFFERED_TASKS = { cancel: {}, requests: { tools: { call: {} } } };
 
 /** Returns what the gateway offers clients of this era. Lists can always change, as backends come and go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era): JsonObject {
@@ -85,7 +89,7 @@ export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era):
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
     // A backend's list does not name the tools by which policies decide, so the gateway has none.
-    ...(any((one) => one.extensions[era]?.includes(CORE_TASKS) === true) ? { tasks: OFFERED_TASKS } : {}),
+    ...(era === 'legacy' && any((one) => isOffered(CORE_TASKS, one, era)) ? { tasks: OFFERED_TASKS } : {}),
     ...(extensions.length > 0
       ? { extensions: Object.fromEntries(extensions.map((id) => [id, SETTINGS[id] ?? {}])) }
       : {}),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { addressBucket } from '#lib/connections/address-bucket';
 import { Quota } from '#lib/limits/quota';
 import type { PendingRequest } from './pending-request.ts';
-import { FinishedCalls } from './finished-calls.ts';
+import { FinishedCalls } from '../finished-calls.ts';
 import { ForwardedRetries, TakenRetries } from './forwarded-retries.ts';
 import { callLost } from './input-required.ts';
 import type { RetryEvent } from './retry-event.ts';

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { AnswerSink, Backend, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
+import type { AnswerSink, BackendCall, Flow, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
+import { offersTasks } from '#runtime/mcp/backends/health';
 import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import {
   decodeBackendMessage,
   type AnswerKind,
   type BackendMessage,
 } from '#runtime/mcp/envelope/decode-backend-message';
+import type { JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
-import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
-import { callerMembers, wantsLevel } from './caller-meta.ts';
-import { missingCapability, readInputRequired, Round, stateMember, type InputRequired } from './client-input.ts';
+import type { BridgeParts } from './bridge-parts.ts';
+import { callerMembers } from './caller-meta.ts';
+import { readInputRequired } from './client-input.ts';
+import { InputRounds } from './input-rounds.ts';
 import {
   COMPLETE,
   isHeaderMismatch,
@@ -18,14 +21,15 @@ import {
   withoutResultType,
   type LegacyAnswer,
 } from './legacy-answer.ts';
-import type { LegacyTools } from './legacy-tools.ts';
+import { legacyTask, needsTask, resultAnswer, taskIdOf } from './legacy-task.ts';
+import { LegacyReply } from './legacy-reply.ts';
 import { LegacyMessage, modernBody, modernHeadersFor } from './modern-body.ts';
-import { paramsOf, resultOf } from './members-of.ts';
-import { sessionIdOf, type Questions } from './questions.ts';
+import { resultOf } from './members-of.ts';
+import { TaskResult } from './task-result.ts';
+import { TaskWait } from './task-wait.ts';
 
-const MAX_ROUNDS = 10;
-/** Milliseconds before a call is sent again if the backend asks for nothing but its state. */
-const STATE_ONLY = 250;
+/** JSON text of the type of a result that names a task. */
+const TASK = '"task"';
 /** Milliseconds in which a server ends the stream of an answered request. Some never do. */
 const STREAM_END = 1_000;
 /** Methods whose result may require input. */
@@ -38,32 +42,21 @@ const LISTS: ReadonlySet<string> = new Set([
   'resources/templates/list',
 ]);
 
-export interface BridgeParts {
-  readonly backend: Backend;
-  readonly tools: LegacyTools;
-  readonly questions: Questions;
-  /** Lists the tools until it knows this one. Never rejects. */
-  readonly learn: (call: BackendCall, tool: string) => Promise<void>;
-}
-
 /** One request of a legacy client to a modern backend, with the rounds in which the backend asks for input. */
 export class BridgedCall implements RunningCall, AnswerSink {
   readonly #parts: BridgeParts;
   readonly #call: BackendCall;
   readonly #legacy: LegacyMessage;
-  readonly #flow: Flow = {
-    pause: () => this.#roundFlow?.pause(),
-    resume: () => this.#roundFlow?.resume(),
-  };
+  readonly #reply: LegacyReply;
+  readonly #rounds: InputRounds;
   #running: RunningCall | undefined;
   #roundFlow: Flow | undefined;
-  #rounds = 0;
-  #round: Round | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #progress = -Infinity;
   #more = '';
   #isRelisted = false;
-  #isOpen = false;
+  /** The call may return a task. */
+  #takesTask: boolean;
+  #task: TaskWait | undefined;
   /** The backend has answered this round. */
   #isAnswered = false;
   #isOver = false;
@@ -72,6 +65,16 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#parts = parts;
     this.#call = call;
     this.#legacy = new LegacyMessage(call, body);
+    this.#takesTask = this.#legacy.wantsTask;
+    this.#reply = new LegacyReply(call, {
+      pause: () => this.#roundFlow?.pause(),
+      resume: () => this.#roundFlow?.resume(),
+    });
+    this.#rounds = new InputRounds(parts.questions, call, {
+      emit: (data) => this.#emit(data),
+      answered: (more) => this.send(more),
+      refused: (text) => this.#refuse(text),
+    });
   }
 
   get isHeld(): boolean {
@@ -103,16 +106,17 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#roundFlow = undefined;
     const { backend, tools } = this.#parts;
     const { method, target, idText: first } = this.#legacy;
-    const meta = callerMembers(this.#call.session, backend.health.capabilities?.logging === true);
+    const logs = backend.health.capabilities?.logging === true;
+    const meta = callerMembers(this.#call.session, logs, this.#takesTask);
     // Each round is a request of its own.
-    const idText = this.#rounds === 0 ? first : `"${randomUUID()}"`;
+    const idText = this.#rounds.count === 0 ? first : `"${randomUUID()}"`;
     const isTool = method === 'tools/call' && target !== undefined;
     const params = isTool ? tools.headersFor(target, () => this.#legacy.givenArguments) : [];
     this.#running = backend.send({
       ...this.#call,
       era: 'modern',
       idText,
-      body: modernBody(this.#legacy, meta, more, this.#rounds === 0 ? undefined : idText),
+      body: modernBody(this.#legacy, meta, more, this.#rounds.count === 0 ? undefined : idText),
       headers: modernHeadersFor(this.#call, target, params),
       address: undefined,
       sink: this,
@@ -121,7 +125,9 @@ export class BridgedCall implements RunningCall, AnswerSink {
 
   abort(cancelled?: boolean): void {
     if (this.#isOver) return;
-    if (cancelled === true) this.#withdrawQuestions();
+    if (cancelled === true) this.#rounds.withdraw();
+    // The client does not know the id of the task.
+    this.#task?.cancel();
     this.#end();
     this.#running?.abort(cancelled);
   }
@@ -146,7 +152,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   /** Most answers are the first ones, and need one edit. */
   #simpleAnswer(body: Buffer, spans: Spans): Buffer | undefined {
     const { method, target } = this.#legacy;
-    if (this.#isOver || this.#rounds > 0 || LISTS.has(method)) return undefined;
+    if (this.#isOver || this.#rounds.count > 0 || this.#legacy.wantsTask || LISTS.has(method)) return undefined;
     return withoutResultType(body, spans, method === 'tools/call' && this.#parts.tools.isWrapped(target));
   }
 
@@ -157,59 +163,98 @@ export class BridgedCall implements RunningCall, AnswerSink {
   open(flow: Flow): void {
     this.#roundFlow = flow;
     // Most answers come with the head of their stream. One document costs less than a stream of one event.
-    if (!this.#isOpen) process.nextTick(() => this.#open());
+    process.nextTick(() => {
+      if (!this.#isOver) this.#reply.open();
+    });
   }
 
   event({ data, message }: StreamEvent): void {
     if (this.#isOver || this.#isAnswered || !message) return;
     if (message.kind === 'response') this.#answered(data, message);
-    else if (message.kind === 'notification' && this.#isForClient(data, message)) this.#write(data, message);
+    else if (message.kind === 'notification') this.#reply.notify(data, message, this.#rounds.count > 0);
   }
 
   close(complete: boolean, isBroken?: boolean): void {
     if (this.#isOver) clearTimeout(this.#timer);
     if (this.#isOver || this.#isAnswered) return;
-    this.#open();
+    this.#reply.open();
     this.#end();
     this.#call.sink.close(complete, isBroken);
   }
 
   fail(failure: CallFailure): void {
-    if (this.#isOver || this.#isAnswered) return;
+    if (!this.#isAnswered) this.#failed(failure);
+  }
+
+  #failed(failure: CallFailure): void {
+    if (this.#isOver) return;
     this.#end();
     this.#call.sink.fail(failure);
   }
 
-  #isForClient(data: string, { method, spans }: BackendMessage): boolean {
-    if (method === 'notifications/message') {
-      const level = spans['params.level'];
-      return wantsLevel(this.#call.session, level && JSON.parse(data.slice(level.start, level.end)));
-    }
-    if (method !== PROGRESS || this.#rounds === 0) return true;
-    // Each round begins at 0 again, but the progress of one token only rises.
-    const progress = paramsOf(data).progress;
-    return typeof progress === 'number' && progress > this.#progress;
-  }
-
-  #write(data: string, message: BackendMessage): void {
-    this.#open();
-    if (message.method === PROGRESS) this.#progress = Math.max(this.#progress, Number(paramsOf(data).progress));
-    this.#call.sink.event({ id: undefined, retry: undefined, data, message });
+  #emit(data: string): void {
+    if (!this.#isOver) this.#reply.write(data);
   }
 
   #answered(data: string, message: BackendMessage): void {
     if (this.#isOver) return;
     this.#isAnswered = true;
     const { method } = this.#call;
+    const isError = message.answerKind === 'error';
     if (method === 'tools/call' && !this.#isRelisted && isHeaderMismatch(data, message)) {
       this.#startAgain();
       return;
     }
+    if (method === 'tools/call' && !this.#takesTask && isError && needsTask(data)) {
+      this.#takesTask = true;
+      this.send(this.#more);
+      return;
+    }
     const type = message.spans['result.resultType'];
     const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
-    if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(readInputRequired(resultOf(data)));
+    if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(resultOf(data));
+    else if (typeText === TASK && method === 'tools/call') this.#takeTask(resultOf(data));
     else if (typeText !== COMPLETE) this.#fail('protocol');
+    else if (this.#legacy.wantsTask && !isError) this.#keep(this.#translate(data, message));
     else this.#finish(this.#translate(data, message), message);
+  }
+
+  #ask(result: JsonObject): void {
+    const input = readInputRequired(result);
+    if (input) this.#rounds.ask(input);
+    else this.#fail('protocol');
+  }
+
+  #takeTask(task: JsonObject): void {
+    const { taskId, ...state } = task;
+    const { target = '', idText, wantsTask } = this.#legacy;
+    if (typeof taskId !== 'string') this.#fail('protocol');
+    else if (wantsTask) {
+      const id = taskIdOf({ id: taskId, tool: target });
+      this.#finish(resultAnswer(idText, { task: legacyTask(task, id) }));
+    } else this.#awaitTask(taskId, state);
+  }
+
+  /** The client did not ask for a task, so it gets the result of the task. */
+  #awaitTask(id: string, state: JsonObject): void {
+    const { method, target, idText, progressToken } = this.#legacy;
+    const isWrapped = this.#parts.tools.isWrapped(target);
+    const result = new TaskResult(
+      { method, idText, progressToken, isWrapped, progress: this.#reply.progress },
+      {
+        emit: (data) => this.#emit(data),
+        finish: (answer) => this.#finish(answer),
+        failed: (failure) => this.#failed(failure),
+      },
+    );
+    this.#task = new TaskWait(this.#parts, this.#call, id, result);
+    this.#task.start(state);
+  }
+
+  /** The client asked for a task, and the backend answered at once. */
+  #keep(answer: LegacyAnswer): void {
+    const task = this.#parts.kept.keep(answer, this.#call.identity.key);
+    this.#finish(resultAnswer(this.#legacy.idText, { task }));
   }
 
   #translate(data: string, message: BackendMessage): LegacyAnswer {
@@ -217,7 +262,8 @@ export class BridgedCall implements RunningCall, AnswerSink {
     const { idText, target } = this.#legacy;
     const { tools } = this.#parts;
     if (LISTS.has(method) && message.answerKind !== 'error') {
-      const changed = method === 'tools/list' ? tools.learn(resultOf(data)) : undefined;
+      const haveTasks = offersTasks(this.#parts.backend.health, 'legacy');
+      const changed = method === 'tools/list' ? tools.learn(resultOf(data), haveTasks) : undefined;
       if (!changed) return { text: data, kind: message.answerKind };
       return { text: `{"jsonrpc":"2.0","id":${idText},"result":${JSON.stringify(changed)}}`, kind: 'result' };
     }
@@ -225,61 +271,15 @@ export class BridgedCall implements RunningCall, AnswerSink {
     return legacyAnswer(data, message, { method, idText, isWrapped });
   }
 
-  #ask(input: InputRequired | undefined): void {
-    const { session } = this.#call;
-    this.#rounds++;
-    const missing = input && missingCapability(input, session);
-    if (!input) this.#fail('protocol');
-    else if (this.#rounds > MAX_ROUNDS) this.#refuse(`The server still asked for input after ${MAX_ROUNDS} rounds`);
-    else if (missing !== undefined) this.#refuse(`The client did not declare what ${missing} needs`);
-    else if (input.requests.length === 0)
-      this.#timer = setTimeout(() => this.send(stateMember(input)), STATE_ONLY).unref();
-    else this.#askClient(input);
-  }
-
-  #askClient(input: InputRequired): void {
-    this.#open();
-    const ask = (data: string) => {
-      const message = decodeBackendMessage(data);
-      if (message) this.#call.sink.event({ id: undefined, retry: undefined, data, message });
-    };
-    const asked = { questions: this.#parts.questions, session: sessionIdOf(this.#call) };
-    this.#round = new Round(input, asked, ask, (answers, reason) => {
-      if (answers === undefined) this.#withdrawQuestions();
-      this.#round = undefined;
-      if (answers === undefined) this.#refuse(`The client did not give the input that the server asked for: ${reason}`);
-      else this.send(`"inputResponses":${answers},${stateMember(input)}`);
-    });
-  }
-
-  #withdrawQuestions(): void {
-    for (const id of this.#round?.unanswered ?? []) {
-      const data = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`;
-      const message = decodeBackendMessage(data);
-      if (message) this.#call.sink.event({ id: undefined, retry: undefined, data, message });
-    }
-  }
-
-  #open(): void {
-    if (this.#isOpen || this.#isOver) return;
-    this.#isOpen = true;
-    this.#call.sink.open(this.#flow, undefined);
-  }
-
   #refuse(text: string): void {
     this.#finish(refusal(text, { method: this.#call.method, idText: this.#legacy.idText }));
   }
 
   /** `message`: the backend's answer. Undefined: the bridge made the answer. */
-  #finish({ text, kind }: LegacyAnswer, message?: BackendMessage): void {
+  #finish(answer: LegacyAnswer, message?: BackendMessage): void {
     this.#end();
-    const { sink } = this.#call;
     // A response is passed on by its kind alone, so its former positions do no harm.
-    const decoded = message?.hasReservedMeta === false ? message : decodeBackendMessage(text);
-    if (this.#isOpen) {
-      sink.event({ id: undefined, retry: undefined, data: text, message: decoded });
-      sink.close(true);
-    } else sink.json(200, Buffer.from(decoded?.cleanText(text) ?? text), kind, undefined);
+    this.#reply.finish(answer, message?.hasReservedMeta === false ? message : undefined);
     // An abort closes the connection, which most servers leave for the next call.
     if (this.#roundFlow) this.#timer = setTimeout(() => this.#running?.abort(), STREAM_END).unref();
   }
@@ -294,6 +294,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#round?.close();
+    this.#rounds.close();
+    this.#task?.close();
   }
 }

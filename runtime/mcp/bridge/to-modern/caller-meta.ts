@@ -1,6 +1,7 @@
 import type { CallerSession } from '#runtime/mcp/backends/backend';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { MODERN_REVISION } from '../../era.ts';
+import { TASKS } from '../../extensions.ts';
 import { isLogged } from '../../log-levels.ts';
 import { omit } from '../omit.ts';
 
@@ -15,12 +16,14 @@ interface Declared {
   readonly capabilities: JsonObject;
   /** JSON text of the members of `_meta`, without braces. */
   readonly members: string;
+  /** The same with the extension for tasks. */
+  readonly taskMembers: string;
 }
 
 const declared = new WeakMap<CallerSession['profile'], Declared>();
 
 /** The declarations of a client that has no session: the gateway's own. */
-const NONE: Declared = { capabilities: {}, members: membersOf({}, { name: 'vmcp', version: '' }) };
+const NONE = declarationOf({}, { name: 'vmcp', version: '' });
 
 function declaredBy(session: CallerSession | undefined): Declared {
   if (!session) return NONE;
@@ -30,9 +33,16 @@ function declaredBy(session: CallerSession | undefined): Declared {
   const params: unknown = JSON.parse(profile.paramsText);
   const { capabilities, clientInfo } = isJsonObject(params) ? params : {};
   const rest = omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED);
-  const read = { capabilities: rest, members: membersOf(rest, clientInfo) };
+  const read = declarationOf(rest, clientInfo);
   declared.set(profile, read);
   return read;
+}
+
+function declarationOf(capabilities: JsonObject, clientInfo: unknown): Declared {
+  const { extensions } = capabilities;
+  const withTasks = { ...capabilities, extensions: { ...(isJsonObject(extensions) ? extensions : {}), [TASKS]: {} } };
+  const members = membersOf(capabilities, clientInfo);
+  return { capabilities, members, taskMembers: membersOf(withTasks, clientInfo) };
 }
 
 function membersOf(capabilities: JsonObject, clientInfo: unknown): string {
@@ -49,9 +59,13 @@ export function hasCapability(session: CallerSession | undefined, capability: st
   return declaredBy(session).capabilities[capability] !== undefined;
 }
 
-/** JSON text of the members that revision 2026-07-28 requires in `_meta`, without braces. `logs`: the backend sends log messages. */
-export function callerMembers(session: CallerSession | undefined, logs: boolean): string {
-  const { members } = declaredBy(session);
+/**
+ * JSON text of the members that revision 2026-07-28 requires in `_meta`, without braces. `logs`: the backend sends log
+ * messages. `takesTask`: the call may return a task.
+ */
+export function callerMembers(session: CallerSession | undefined, logs: boolean, takesTask = false): string {
+  const declaration = declaredBy(session);
+  const members = takesTask ? declaration.taskMembers : declaration.members;
   if (!logs || !session) return members;
   return `${members},"io.modelcontextprotocol/logLevel":"${session.logLevel ?? UNSET}"`;
 }
@@ -59,4 +73,9 @@ export function callerMembers(session: CallerSession | undefined, logs: boolean)
 /** Whether a log message of this level is for the client. */
 export function wantsLevel(session: CallerSession | undefined, level: unknown): boolean {
   return isLogged(level, session?.logLevel ?? UNSET);
+}
+
+/** JSON text of the members for requests about tasks, as `callerMembers`. */
+export function taskMembers(session: CallerSession | undefined): string {
+  return declaredBy(session).taskMembers;
 }

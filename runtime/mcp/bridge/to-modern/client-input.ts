@@ -82,9 +82,11 @@ export class Round {
     }
   }
 
-  /** JSON texts of the ids of questions without an answer. */
-  get unanswered(): string[] {
-    return [...this.#open.values()];
+  /** Withdraws the questions without an answer. `tell` receives the JSON-RPC notifications. */
+  withdraw(tell: (notification: string) => void): void {
+    for (const id of this.#open.values())
+      tell(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`);
+    this.close();
   }
 
   close(): void {

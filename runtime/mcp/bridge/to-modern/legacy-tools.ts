@@ -38,14 +38,17 @@ export class LegacyTools {
     return headers.length === 0 ? [] : headersOf(headers, given());
   }
 
-  /** Learns the tools of a page. Returns it as legacy clients read it, or undefined if it needs no change. */
-  learn(result: JsonObject): JsonObject | undefined {
+  /**
+   * Learns the tools of a page. Returns it as legacy clients read it, or undefined if it needs no change. `haveTasks`:
+   * each call may become a task.
+   */
+  learn(result: JsonObject, haveTasks: boolean): JsonObject | undefined {
     if (!Array.isArray(result.tools)) return undefined;
     const tools = result.tools.map((tool: unknown) => {
       if (!isJsonObject(tool) || typeof tool.name !== 'string') return tool;
       const isWrapped = tool.outputSchema !== undefined && !isObjectSchema(tool.outputSchema);
       this.#note(tool.name, { headers: headerArguments(tool.inputSchema), isWrapped });
-      return legacyTool(tool);
+      return legacyTool(tool, haveTasks);
     });
     const listed: readonly unknown[] = result.tools;
     return tools.some((tool, index) => tool !== listed[index]) ? { ...result, tools } : undefined;
@@ -62,9 +65,9 @@ const isObjectSchema = (schema: unknown): boolean => isJsonObject(schema) && sch
  * Revisions up to 2025-11-25 have only object schemas, and objects as the schemas of properties. SDK clients of the 1.x line reject the
  * whole list of tools for one other schema.
  */
-function legacyTool(tool: JsonObject): JsonObject {
+function legacyTool(tool: JsonObject, hasTasks: boolean): JsonObject {
   const { inputSchema, outputSchema } = tool;
-  const changes: JsonObject = {};
+  const changes: JsonObject = hasTasks ? { execution: { taskSupport: 'optional' } } : {};
   const input = withObjectProperties(inputSchema);
   if (input !== inputSchema) changes.inputSchema = input;
   if (outputSchema !== undefined) {

@@ -21,12 +21,15 @@ export class LegacyMessage {
   readonly idText: string;
   /** Offsets are bytes. */
   readonly envelope: Envelope;
+  /** Whether the client asks for a task of 2025-11-25. */
+  readonly wantsTask: boolean;
 
   /** `body`: a request that the gateway has decoded. */
   constructor({ method, idText = 'null' }: BackendCall, body: Buffer) {
     this.method = method;
     this.idText = idText;
     const envelope = scanEnvelope(body.toString('latin1'), true, false);
+    this.wantsTask = envelope.spans['params.task'] !== undefined;
     const isForeign = FOREIGN.some((name) => envelope.spans[`params.${name}`] !== undefined);
     this.body = isForeign ? this.#withoutForeign(body, envelope.spans.params) : body;
     this.envelope = isForeign ? scanEnvelope(this.body.toString('latin1'), true, false) : envelope;
@@ -37,6 +40,12 @@ export class LegacyMessage {
     const { spans } = this.envelope;
     const value = this.#valueAt(this.method.startsWith('resources/') ? spans['params.uri'] : spans['params.name']);
     return typeof value === 'string' ? value : undefined;
+  }
+
+  /** JSON text. */
+  get progressToken(): string | undefined {
+    const span = this.envelope.spans['params._meta.progressToken'];
+    return span && this.body.toString('utf8', span.start, span.end);
   }
 
   get givenArguments(): unknown {

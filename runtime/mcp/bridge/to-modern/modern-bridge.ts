@@ -7,8 +7,14 @@ import { decodeRequest, isJsonObject, type JsonObject } from '#runtime/mcp/envel
 import { LATEST_LEGACY_REVISION } from '../../era.ts';
 import type { Bridge } from '../bridged-backend.ts';
 import { omit } from '../omit.ts';
-import { BridgedCall, type BridgeParts } from './bridged-call.ts';
+import { CORE_TASK_METHODS } from '../../extensions.ts';
+import { offersTasks } from '../../backends/health.ts';
+import { OFFERED_TASKS } from '../../sessions/capabilities.ts';
+import type { BridgeParts } from './bridge-parts.ts';
+import { BridgedCall } from './bridged-call.ts';
+import { BridgedTask } from './bridged-task.ts';
 import { callerMembers } from './caller-meta.ts';
+import { KeptResults } from './kept-results.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { ListenStream } from './listen-stream.ts';
 import type { ListenStreams } from './listen-streams.ts';
@@ -40,7 +46,7 @@ export class ModernBridge implements Bridge {
   constructor(backend: Backend, sessionStreams: ListenStreams) {
     this.#sessionStreams = sessionStreams;
     this.#parts = {
-      ...{ backend, tools: new LegacyTools(), questions: new Questions() },
+      ...{ backend, tools: new LegacyTools(), questions: new Questions(), kept: new KeptResults() },
       learn: (call, tool) => this.#learnTools(call, tool),
     };
   }
@@ -103,7 +109,7 @@ export class ModernBridge implements Bridge {
     asked.then(
       ({ result }) => {
         if (!result) sink.fail(callFailure(backend.name, 'protocol', true));
-        else answer(call, `"result":${JSON.stringify(initialized(backend.name, result))}`, PREFIX + randomUUID());
+        else answer(call, `"result":${JSON.stringify(initialized(backend, result))}`, PREFIX + randomUUID());
       },
       (error: unknown) => {
         sink.fail(error instanceof NoAnswer ? error.failure : callFailure(backend.name, 'protocol', true, error));
@@ -151,7 +157,8 @@ export class ModernBridge implements Bridge {
   }
 
   #relay(call: BackendCall, body: Buffer): RunningCall {
-    const running = new BridgedCall(this.#parts, call, body);
+    const isOfTask = CORE_TASK_METHODS.includes(call.method);
+    const running = isOfTask ? new BridgedTask(this.#parts, call, body) : new BridgedCall(this.#parts, call, body);
     running.start();
     return running;
   }
@@ -163,7 +170,7 @@ export class ModernBridge implements Bridge {
     try {
       for (let page = 0; page < MAX_PAGES && !tools.has(wanted) && cursor !== ''; page++) {
         const { result = {} } = await this.#askTools(call, cursor);
-        tools.learn(result);
+        tools.learn(result, false);
         cursor = typeof result.nextCursor === 'string' ? result.nextCursor : '';
       }
     } catch (error) {
@@ -196,9 +203,12 @@ function hasBridgedSession(call: BackendCall): boolean {
   return sessionIdOf(call)?.startsWith(PREFIX) === true;
 }
 
-/** Returns the result of initialize. Extensions are not bridged. */
-function initialized(name: string, { capabilities, instructions }: JsonObject): JsonObject {
-  const own = omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED);
+/** Returns the result of initialize. Of extensions, only tasks are bridged. */
+function initialized({ name, health }: Backend, { capabilities, instructions }: JsonObject): JsonObject {
+  const own = {
+    ...omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED),
+    ...(offersTasks(health, 'legacy') ? { tasks: OFFERED_TASKS } : {}),
+  };
   return {
     protocolVersion: LATEST_LEGACY_REVISION,
     capabilities: own,
