@@ -230,7 +230,8 @@ describe('a server of 2026-07-28 that fails', () => {
   });
 
   const results: Record<string, object> = {
-    'of no type that exists': { resultType: 'task', taskId: 'x' },
+    'of no type that exists': { resultType: 'job', taskId: 'x' },
+    'with a task without a status': { resultType: 'task', taskId: 'x' },
     'that asks for nothing': { resultType: 'input_required' },
     'with questions in a list': { resultType: 'input_required', inputRequests: [{}] },
     'with a question without a method': { resultType: 'input_required', inputRequests: { a: {} } },

@@ -6,11 +6,13 @@ import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveCoreTasks } from '../fakes/tasks-server/serve-core-tasks.ts';
+import { serveTasks } from '../fakes/tasks-server/serve-tasks.ts';
 import { send, SessionClient, type Reply } from '../gateway/session-client.ts';
 import { startProgram } from '../gateway/start-program.ts';
 import { until } from '../gateway/until.ts';
 import { ANSWERS, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import { serveGateway } from '../gateway/serve-gateway.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
@@ -24,7 +26,7 @@ describe('tasks of 2025-11-25', () => {
     const gateway = await gatewayTo({ a: (await serve()).url });
     const client = await SessionClient.open(gateway.url);
     expect(client.initialized.result?.capabilities).toMatchObject({
-      tasks: { cancel: {}, requests: { tools: { call: {} } } },
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
     });
     const tools = (await client.request('tools/list')).answer.result?.tools;
     expect(tools).toMatchObject([
@@ -68,7 +70,7 @@ describe('tasks of 2025-11-25', () => {
       message: expect.stringMatching(/^The task belongs to another session/),
     });
     expect((await client.request('tasks/get', { taskId: 'x' })).answer.error?.code).toBe(-32602);
-    expect((await client.request('tasks/list')).answer.error?.code).toBe(-32601);
+    expect((await other.request('tasks/list')).answer.result).toEqual({ tasks: [] });
     expect(methods.filter((method) => method.startsWith('tasks/'))).toEqual([]);
   });
 
@@ -84,6 +86,51 @@ describe('tasks of 2025-11-25', () => {
     expect((await create(client, 'plain_tool_0', { text: 'x' })).answer.result).toHaveProperty('content');
     expect(bodies).toHaveLength(1);
     expect(bodies[0]).not.toContain('"task"');
+  });
+
+  it('are listed over all backends of the session, page by page', async () => {
+    const [a, b] = [await serve(), closing(await serveTasks())];
+    const gateway = await gatewayTo({ a: a.url, b: b.url });
+    const client = await SessionClient.open(gateway.url);
+    const ids = [idOf(await create(client, 'b_slow_compute', { seconds: 60 }))];
+    for (let nr = 0; nr < 30; nr += 1) ids.push(idOf(await create(client, 'a_compute', { n: nr, ms: 60_000 })));
+    const listed: string[] = [];
+    const pages: number[] = [];
+    for (let cursor: unknown = undefined; pages.length === 0 || cursor !== undefined;) {
+      const { result } = (await client.request('tasks/list', cursor === undefined ? {} : { cursor })).answer;
+      const tasks = result?.tasks as { taskId: string; status: string }[];
+      expect(tasks.every(({ status }) => status === 'working')).toBe(true);
+      listed.push(...tasks.map(({ taskId }) => taskId));
+      pages.push(tasks.length);
+      cursor = result?.nextCursor;
+    }
+    expect([pages, new Set(listed)]).toEqual([[25, 6], new Set(ids)]);
+    expect((await client.request('tasks/list', { cursor: '?' })).answer.error?.code).toBe(-32602);
+  });
+
+  it('are not listed if the caller no longer sees their tool, or their backend is away', async () => {
+    const [a, b] = [await serve(), await serve()];
+    const config = (filter: string[]) =>
+      configTo(
+        { a: a.url, b: b.url },
+        { aggregation: { conflict_resolution: 'prefix', tools: [{ workload: 'a', filter }] } },
+      );
+    const gateway = closing(await serveGateway(config(['compute', 'ask'])));
+    const client = await SessionClient.open(gateway.url);
+    const [first, second] = [
+      idOf(await create(client, 'a_compute', { n: 1, ms: 60_000 })),
+      idOf(await create(client, 'b_compute', { n: 1, ms: 60_000 })),
+    ];
+    const listed = async () => {
+      const { result } = (await client.request('tasks/list')).answer;
+      return (result?.tasks as { taskId: string }[]).map(({ taskId }) => taskId);
+    };
+    expect(new Set(await listed())).toEqual(new Set([first, second]));
+    await gateway.reconfigure(config(['ask']));
+    expect(await listed()).toEqual([second]);
+    expect((await client.request('tasks/get', { taskId: first })).answer.error?.code).toBe(-32602);
+    await b.close();
+    expect((await client.request('tasks/list')).answer.error).toMatchObject({ code: -32603, data: { backend: 'b' } });
   });
 
   it('have a limit for each principal and are cancelled above it', async () => {

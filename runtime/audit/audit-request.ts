@@ -10,6 +10,7 @@ const TYPES: ReadonlyMap<string, AuditEventType> = new Map([
   ['tasks/result', 'mcp_task'],
   ['tasks/update', 'mcp_task'],
   ['tasks/cancel', 'mcp_task'],
+  ['tasks/list', 'mcp_task'],
   ['tools/list', 'mcp_tools_list'],
   ['resources/read', 'mcp_resource_read'],
   ['resources/list', 'mcp_resources_list'],

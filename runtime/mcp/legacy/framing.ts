@@ -7,6 +7,7 @@ import { CORE_TASK_METHODS } from '../extensions.ts';
 import { backendSessionOf, whileInUse } from '../sessions/session.ts';
 import { serveTask } from '../tasks/serve-task.ts';
 import { answerConnect } from './answer-login.ts';
+import { listTasks } from './list-tasks.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type LegacyRequest } from './legacy-request.ts';
 import { setLevel } from './set-level.ts';
@@ -21,6 +22,10 @@ export const legacyFraming: Framing<LegacyRequest> = {
     ...CORE_TASK_METHODS.map(
       (method) => [method, (request: LegacyRequest) => serveTask(request, legacyFraming, sessionsOf(request))] as const,
     ),
+    [
+      'tasks/list',
+      (request) => whileInUse(request.session, () => listTasks(request, legacyFraming, sessionsOf(request))),
+    ],
     ['resources/subscribe', (request) => serveUri(request, subscribing)],
     ['resources/unsubscribe', (request) => serveUri(request, subscribing)],
     [

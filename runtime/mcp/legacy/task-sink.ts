@@ -67,7 +67,7 @@ function routedAnswer(
     session: backendSession.sessionId ?? '',
     cancel: (id) => cancelTask(id, request, backendSession),
   });
-  noteTask(session, backend.name, task.taskId, taskId);
+  void noteTask(session, { backend: backend.name, id: task.taskId, taskId }, services);
   return spliceText(text, taskEdits(text, open, taskId));
 }
 

@@ -15,6 +15,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   'completion/complete',
   ...TASK_METHODS,
   ...CORE_TASK_METHODS,
+  'tasks/list',
   'logging/setLevel',
 ]);
 

@@ -74,7 +74,7 @@ function isOffered(id: string, { extensions }: ServerCapabilities, era: Era): bo
   return extensions[era]?.includes(id) ?? extensions[other]?.includes(TASKS_OF[other]) ?? false;
 }
 
-export const OFFERED_TASKS = { cancel: {}, requests: { tools: { call: {} } } };
+export const OFFERED_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
 /** Returns what the gateway offers clients of this era. Lists can always change, as backends come and go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era): JsonObject {
@@ -88,7 +88,6 @@ export function mergeCapabilities(all: readonly ServerCapabilities[], era: Era):
       : {}),
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
-    // A backend's list does not name the tools by which policies decide, so the gateway has none.
     ...(era === 'legacy' && any((one) => isOffered(CORE_TASKS, one, era)) ? { tasks: OFFERED_TASKS } : {}),
     ...(extensions.length > 0
       ? { extensions: Object.fromEntries(extensions.map((id) => [id, SETTINGS[id] ?? {}])) }

@@ -18,6 +18,7 @@ const BACKEND_SESSION = 'leg:';
 const RESOURCE = 'resource:';
 const LOGIN = 'login:';
 const STATE = 'state:';
+const TASK = 'task:';
 
 export const INITIALIZED: SessionField = { name: 'initialized', plain: '1' };
 
@@ -33,6 +34,11 @@ export function subscriptionField(uri: string, backend: string | undefined): Ses
 /** `provider` undefined: the login is complete. */
 export function loginField(id: string, provider: string | undefined): SessionField {
   return { name: LOGIN + sha256(id), plain: provider === undefined ? undefined : JSON.stringify([id, provider]) };
+}
+
+/** `taskId`: the client's. Undefined: the backend lost the task. */
+export function taskField(key: string, taskId: string | undefined): SessionField {
+  return { name: TASK + sha256(key), plain: taskId === undefined ? undefined : JSON.stringify([key, taskId]) };
 }
 
 export function stateField(backend: string, isThere: boolean): SessionField {
@@ -69,6 +75,7 @@ export function fieldsOfSession(session: Session, openedAt: number): SessionFiel
     ...session.backendSessions.map(backendSessionField),
     ...[...(session.subscriptions ?? [])].map(([uri, backend]) => subscriptionField(uri, backend)),
     ...[...(session.elicitations ?? [])].map(([id, provider]) => loginField(id, provider)),
+    ...[...(session.tasks ?? [])].map(([key, taskId]) => taskField(key, taskId)),
   ];
   return all.filter((field) => field !== undefined);
 }
@@ -105,6 +112,7 @@ export function readProfile(fields: readonly SessionField[]): StoredProfile | un
 export function clearFields(session: Session): void {
   session.subscriptions = undefined;
   session.elicitations = undefined;
+  session.tasks = undefined;
 }
 
 /** @returns the backend session of the field, if this replica can use it */
@@ -117,6 +125,7 @@ export function applyField(
   else if (name === LEVEL) session.logLevel = plain;
   else if (name.startsWith(RESOURCE)) session.subscriptions = withEntry(session.subscriptions, name, plain);
   else if (name.startsWith(LOGIN)) session.elicitations = withEntry(session.elicitations, name, plain);
+  else if (name.startsWith(TASK)) session.tasks = withEntry(session.tasks, name, plain);
   else if (name.startsWith(STATE)) noteLoss(session, name.slice(STATE.length), plain);
   else if (isBackendSession(name)) return applyBackendSession(session, name, plain, backends);
   return undefined;

@@ -115,7 +115,7 @@ export interface Session {
   opening: Map<Backend, Promise<BackendSession>> | undefined;
   /** Logins that the client was asked to open: elicitation id to provider. */
   elicitations?: Map<string, string> | undefined;
-  /** Tasks that calls of this session created here, by `taskKey`: the client's ids. */
+  /** Tasks that calls of this session created, by `taskKey`: the client's ids. */
   tasks?: Map<string, string> | undefined;
   /** Backends where the session has state that ends with this process. */
   stateAt?: Set<string> | undefined;

@@ -228,7 +228,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #takeTask(task: JsonObject): void {
     const { taskId, ...state } = task;
     const { target = '', idText, wantsTask } = this.#legacy;
-    if (typeof taskId !== 'string') this.#fail('protocol');
+    if (typeof taskId !== 'string' || typeof task.status !== 'string') this.#fail('protocol');
     else if (wantsTask) {
       const id = taskIdOf({ id: taskId, tool: target });
       this.#finish(resultAnswer(idText, { task: legacyTask(task, id) }));
