@@ -39,7 +39,7 @@ describe('tasks of a server of 2026-07-28 for a client of 2025-11-25', () => {
     expect(JSON.stringify((await other.request('tools/list')).answer)).not.toContain('taskSupport');
   });
 
-  it('are created by params.task, and end with a result', async () => {
+  it('begin by params.task, and end with a result', async () => {
     const server = await serve();
     const gateway = await gatewayTo({ a: server.url });
     const client = await SessionClient.open(gateway.url);
@@ -110,7 +110,7 @@ describe('tasks of a server of 2026-07-28 for a client of 2025-11-25', () => {
     expect(states[0]?.params).toMatchObject({ taskId, status: 'input_required' });
   });
 
-  it('are made of calls that the server answers at once', async () => {
+  it('hold the results of calls that the server answers at once', async () => {
     const gateway = await gatewayTo({ a: (await serve()).url });
     const client = await SessionClient.open(gateway.url);
     const taskId = idOf(await create(client, 'a_greet', { name: 'Ada' }));
@@ -140,7 +140,7 @@ describe('tasks of a server of 2026-07-28 for a client of 2025-11-25', () => {
     expect(JSON.stringify((await asked.waitFor(isAnswer)).result)).toContain('deleted x');
   });
 
-  it('are cancelled with the call of a client that asks for none', async () => {
+  it('end with the cancelled call of a client that asks for none', async () => {
     const server = await serve({ isCareless: true });
     const client = await SessionClient.open((await gatewayTo({ a: server.url })).url);
     const body = client.message('tools/call', { name: 'a_slow_compute', arguments: { seconds: 60 } });
@@ -151,7 +151,7 @@ describe('tasks of a server of 2026-07-28 for a client of 2025-11-25', () => {
     await call;
   });
 
-  it('are refused if the client cannot give the input', async () => {
+  it('end if the client cannot give the input', async () => {
     const server = await serve();
     const client = await SessionClient.open((await gatewayTo({ a: server.url })).url);
     const { result } = (await client.call('a_confirm_delete', { filename: 'x' })).answer;

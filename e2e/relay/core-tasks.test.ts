@@ -88,7 +88,7 @@ describe('tasks of 2025-11-25', () => {
     expect(bodies[0]).not.toContain('"task"');
   });
 
-  it('are listed over all backends of the session, page by page', async () => {
+  it('appear in tasks/list from all backends of the session, page by page', async () => {
     const [a, b] = [await serve(), closing(await serveTasks())];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
@@ -108,7 +108,7 @@ describe('tasks of 2025-11-25', () => {
     expect((await client.request('tasks/list', { cursor: '?' })).answer.error?.code).toBe(-32602);
   });
 
-  it('are not listed if the caller no longer sees their tool, or their backend is away', async () => {
+  it('leave tasks/list if the caller no longer sees their tool, and fail it if no backend answers', async () => {
     const [a, b] = [await serve(), await serve()];
     const config = (filter: string[]) =>
       configTo(

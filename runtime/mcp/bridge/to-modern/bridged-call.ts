@@ -253,7 +253,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
 
   /** The client asked for a task, and the backend answered at once. */
   #keep(answer: LegacyAnswer): void {
-    const task = this.#parts.kept.keep(answer, this.#call.identity.key);
+    const task = this.#parts.cached.keep(answer, this.#call.identity.key);
     this.#finish(resultAnswer(this.#legacy.idText, { task }));
   }
 

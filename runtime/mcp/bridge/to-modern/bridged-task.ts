@@ -83,12 +83,12 @@ export class BridgedTask implements RunningCall {
   }
 
   #answerKept(): void {
-    const { kept } = this.#parts;
+    const { cached } = this.#parts;
     const { method, idText } = this.#legacy;
-    const task = kept.taskOf(this.#taskId);
-    const answer = kept.answerOf(this.#taskId, idText);
+    const task = cached.taskOf(this.#taskId);
+    const answer = cached.answerOf(this.#taskId, idText);
     if (!task || !answer)
-      this.#refuse('The result of this call is no longer kept, or another replica keeps it: call the tool again');
+      this.#refuse('The result of this call is no longer here, or another replica has it: call the tool again');
     else if (method === 'tasks/cancel') this.#refuseCancel(task.status);
     else this.#finish(method === 'tasks/result' ? answer : resultAnswer(idText, task));
   }

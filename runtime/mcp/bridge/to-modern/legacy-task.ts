@@ -31,7 +31,7 @@ export function taskIdOf({ id, tool }: ModernTaskId): string {
   return JSON.stringify([id, tool]);
 }
 
-/** Returns undefined for an id of another form, such as that of a kept result. */
+/** Returns undefined for an id of another form, such as that of a cached result. */
 export function readTaskId(text: unknown): ModernTaskId | undefined {
   try {
     const parts: unknown = JSON.parse(String(text));

@@ -14,7 +14,7 @@ import type { BridgeParts } from './bridge-parts.ts';
 import { BridgedCall } from './bridged-call.ts';
 import { BridgedTask } from './bridged-task.ts';
 import { callerMembers } from './caller-meta.ts';
-import { KeptResults } from './kept-results.ts';
+import { CachedResults } from './cached-results.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { ListenStream } from './listen-stream.ts';
 import type { ListenStreams } from './listen-streams.ts';
@@ -46,7 +46,7 @@ export class ModernBridge implements Bridge {
   constructor(backend: Backend, sessionStreams: ListenStreams) {
     this.#sessionStreams = sessionStreams;
     this.#parts = {
-      ...{ backend, tools: new LegacyTools(), questions: new Questions(), kept: new KeptResults() },
+      ...{ backend, tools: new LegacyTools(), questions: new Questions(), cached: new CachedResults() },
       learn: (call, tool) => this.#learnTools(call, tool),
     };
   }
@@ -203,7 +203,7 @@ function hasBridgedSession(call: BackendCall): boolean {
   return sessionIdOf(call)?.startsWith(PREFIX) === true;
 }
 
-/** Returns the result of initialize. Of extensions, only tasks are bridged. */
+/** Returns the result of initialize. The bridge drops extensions other than tasks. */
 function initialized({ name, health }: Backend, { capabilities, instructions }: JsonObject): JsonObject {
   const own = {
     ...omit(isJsonObject(capabilities) ? capabilities : {}, NOT_BRIDGED),

@@ -6,9 +6,9 @@ import { FinishedCalls } from '../finished-calls.ts';
 import type { LegacyAnswer } from './legacy-answer.ts';
 
 /** Milliseconds. */
-const KEPT = 600_000;
+const LIFETIME = 600_000;
 
-interface KeptResult {
+interface CachedResult {
   readonly answer: LegacyAnswer;
   readonly task: JsonObject;
 }
@@ -17,18 +17,18 @@ interface KeptResult {
  * Results of calls that should have become tasks, but that the backend answered at once: a client of 2025-11-25 that
  * asks for a task gets one. The results live in this process.
  */
-export class KeptResults {
+export class CachedResults {
   readonly #finished = new FinishedCalls((id) => this.#byId.delete(id));
-  readonly #byId = new Map<string, KeptResult>();
+  readonly #byId = new Map<string, CachedResult>();
 
   /** Returns the ended task of the answer. */
   keep(answer: LegacyAnswer, caller: string): JsonObject {
     const taskId = randomUUID();
     const at = new Date().toISOString();
     const status = answer.kind === 'tool_error' ? 'failed' : 'completed';
-    const task = { taskId, status, createdAt: at, lastUpdatedAt: at, ttl: KEPT };
+    const task = { taskId, status, createdAt: at, lastUpdatedAt: at, ttl: LIFETIME };
     this.#byId.set(taskId, { answer, task });
-    this.#finished.add(taskId, { caller, bytes: answer.text.length, milliseconds: KEPT });
+    this.#finished.add(taskId, { caller, bytes: answer.text.length, milliseconds: LIFETIME });
     return task;
   }
 
@@ -43,7 +43,7 @@ export class KeptResults {
     return answer && span && { ...answer, text: spliceText(answer.text, [{ ...span, text: idText }]) };
   }
 
-  #find(id: unknown): KeptResult | undefined {
+  #find(id: unknown): CachedResult | undefined {
     return typeof id === 'string' ? this.#byId.get(id) : undefined;
   }
 }
