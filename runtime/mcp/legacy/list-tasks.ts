@@ -65,7 +65,7 @@ function pageOf(taskIds: readonly string[], cursor: unknown): { page: string[]; 
   const isFirst = cursor === undefined || cursor === null;
   if (!isFirst && !(typeof cursor === 'string' && CURSOR.test(cursor))) throw invalidParams('Unknown cursor');
   const sorted = taskIds.map((taskId) => ({ taskId, key: sha256(taskId) })).sort((a, b) => (a.key < b.key ? -1 : 1));
-  const rest = isFirst ? sorted : sorted.filter(({ key }) => key > String(cursor));
+  const rest = isFirst ? sorted : sorted.filter(({ key }) => key > cursor);
   const page = rest.slice(0, PAGE);
   return { page: page.map(({ taskId }) => taskId), nextCursor: rest.length > PAGE ? page.at(-1)?.key : undefined };
 }
@@ -87,8 +87,7 @@ async function stateOf({ backend, id, taskId }: ListedTask, request: LegacyReque
     });
     if (error?.code === INVALID_PARAMS) await forgetTask(session, taskId, services);
     if (!result) return undefined;
-    const { _meta: _dropped, ...state } = result;
-    return { task: { ...state, taskId } };
+    return { task: { ...result, taskId } };
   } catch (error) {
     if (error instanceof NoAnswer) return { failure: error.failure.error };
     throw error;

@@ -201,15 +201,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#isAnswered = true;
     const { method } = this.#call;
     const isError = message.answerKind === 'error';
-    if (method === 'tools/call' && !this.#isRelisted && isHeaderMismatch(data, message)) {
-      this.#startAgain();
-      return;
-    }
-    if (method === 'tools/call' && !this.#takesTask && isError && needsTask(data)) {
-      this.#takesTask = true;
-      this.send(this.#more);
-      return;
-    }
+    if (isError && method === 'tools/call' && this.#isSentAgain(data, message)) return;
     const type = message.spans['result.resultType'];
     const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
     if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(resultOf(data));
@@ -217,6 +209,18 @@ export class BridgedCall implements RunningCall, AnswerSink {
     else if (typeText !== COMPLETE) this.#fail('protocol');
     else if (this.#legacy.wantsTask && !isError) this.#keep(this.#translate(data, message));
     else this.#finish(this.#translate(data, message), message);
+  }
+
+  /** Sends a call again, once, that the backend refused for its headers, or because it needs tasks. */
+  #isSentAgain(data: string, message: BackendMessage): boolean {
+    if (!this.#isRelisted && isHeaderMismatch(data, message)) {
+      this.#startAgain();
+      return true;
+    }
+    if (this.#takesTask || !needsTask(data)) return false;
+    this.#takesTask = true;
+    this.send(this.#more);
+    return true;
   }
 
   #ask(result: JsonObject): void {

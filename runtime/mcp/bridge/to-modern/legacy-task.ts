@@ -35,7 +35,7 @@ export function taskIdOf({ id, tool }: ModernTaskId): string {
 export function readTaskId(text: unknown): ModernTaskId | undefined {
   try {
     const parts: unknown = JSON.parse(String(text));
-    const [id, tool]: readonly unknown[] = Array.isArray(parts) ? parts : [];
+    const [id, tool] = (Array.isArray(parts) ? parts : []) as readonly unknown[];
     return typeof id === 'string' && typeof tool === 'string' ? { id, tool } : undefined;
   } catch {
     return undefined;
