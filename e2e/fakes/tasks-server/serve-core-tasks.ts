@@ -21,7 +21,7 @@ export interface CoreTasksServer {
 }
 
 /** Serves tasks of 2025-11-25 with the SDK's 1.x line: `compute` (optional) and `ask` (required, asks for a name). */
-export async function serveCoreTasks(): Promise<CoreTasksServer> {
+export async function serveCoreTasks(port = 0): Promise<CoreTasksServer> {
   const taskStore = new InMemoryTaskStore();
   const taskMessageQueue = new InMemoryTaskMessageQueue();
   const methods: string[] = [];
@@ -48,7 +48,7 @@ export async function serveCoreTasks(): Promise<CoreTasksServer> {
     }
     await transport.handleRequest(request, response, request.body);
   });
-  const listener = app.listen(0, '127.0.0.1');
+  const listener = app.listen(port, '127.0.0.1');
   await once(listener, 'listening');
   return {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/mcp`,

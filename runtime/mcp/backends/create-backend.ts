@@ -31,6 +31,7 @@ import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
 import { BridgedBackend } from '../bridge/bridged-backend.ts';
 import type { BridgeDeps } from '../bridge/to-legacy/bridge-deps.ts';
+import { TaskTools } from '../bridge/to-legacy/task-tools.ts';
 import { CheckedHeaders } from '../bridge/to-legacy/checked-headers.ts';
 import { LegacyBridge } from '../bridge/to-legacy/legacy-bridge.ts';
 import type { ListenStreams } from '../bridge/to-modern/listen-streams.ts';
@@ -107,6 +108,7 @@ function bridgeDeps(
   return {
     ...{ deadline, maxSessions, sessionIdle, version, now, wallClock, parkedCalls },
     checkedHeaders: new CheckedHeaders(),
+    taskTools: new TaskTools(),
     listChanged: (method) => listChanged(name, method),
   };
 }

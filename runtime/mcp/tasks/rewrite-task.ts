@@ -13,6 +13,11 @@ export interface TaskState {
 
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
+/** `task`: of either revision. */
+export function hasEnded({ status }: { readonly status?: unknown }): boolean {
+  return ENDED.has(status);
+}
+
 function valueOf(text: string, open: number, member: string): unknown {
   const span = findMember(text, open, member);
   try {
@@ -45,7 +50,7 @@ export function readTask(text: string, open: number | undefined): TaskState | un
   const ttl = valueOf(text, open, 'ttlMs') ?? valueOf(text, open, 'ttl');
   return {
     taskId,
-    hasEnded: ENDED.has(valueOf(text, open, 'status')),
+    hasEnded: hasEnded({ status: valueOf(text, open, 'status') }),
     ttl: typeof ttl === 'number' && ttl > 0 ? ttl : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { CheckedHeaders } from './checked-headers.ts';
 import type { ParkedCalls } from './parked-calls.ts';
+import type { TaskTools } from './task-tools.ts';
 
 export interface BridgeDeps {
   /** The backend of older revisions. */
@@ -18,5 +19,6 @@ export interface BridgeDeps {
   readonly wallClock: () => number;
   readonly parkedCalls: ParkedCalls;
   readonly checkedHeaders: CheckedHeaders;
+  readonly taskTools: TaskTools;
   readonly listChanged: (method: string) => void;
 }

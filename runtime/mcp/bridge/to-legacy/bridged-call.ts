@@ -9,6 +9,7 @@ import type { PendingRequest, RequestHost, Outcome } from './pending-request.ts'
 import { inputRequired, noInputInTime, tooManyParked, tooManyRounds, urlRequests } from './input-required.ts';
 import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
 import { objectAt, type ModernMessage } from './modern-message.ts';
+import { createdTask, modernTask, renderTask, taskIdOf } from './modern-task.ts';
 import { KEPT, ROUND_TIME, type ParkedCall, type ParkedPlace } from './parked-calls.ts';
 import { bindingOf, type RequestState } from './request-state.ts';
 import type { SessionPool } from './session-pool.ts';
@@ -16,6 +17,8 @@ import { UpstreamCall, type UpstreamHost } from './upstream-call.ts';
 
 /** Milliseconds in which requests that a backend sends one after the other become one round. */
 const GATHER = 15;
+/** Milliseconds. */
+const LONGEST_TASK = 3_600_000;
 /** Characters of messages that arrive while no request of the client waits. */
 const MAX_HELD = 1_048_576;
 /** Requests of the backend that wait for the client. */
@@ -31,6 +34,7 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   readonly call: PendingRequest['call'];
   readonly backend: string;
   readonly message: ModernMessage;
+  readonly taskTtl: number | undefined;
   isParked = false;
   readonly #deps: BridgeDeps;
   readonly #upstream: UpstreamCall;
@@ -49,10 +53,11 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   /** The result. It stays for repeated retries. */
   #outcome: Outcome | undefined;
 
-  constructor(request: PendingRequest, pool: SessionPool, deps: BridgeDeps) {
+  constructor(request: PendingRequest, pool: SessionPool, deps: BridgeDeps, wantsTask = false) {
     this.call = request.call;
     this.backend = request.backend;
     this.message = request.message;
+    this.taskTtl = wantsTask ? (request.call.maximum ?? LONGEST_TASK) : undefined;
     request.host = this;
     this.#requests = [request];
     this.#deps = deps;
@@ -127,10 +132,22 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   }
 
   answered(body: Buffer, kind: AnswerKind, spans: Spans | undefined): void {
-    if (this.call.method === 'tools/list') this.#deps.checkedHeaders.learn(body);
+    if (this.call.method === 'tools/list') {
+      this.#deps.checkedHeaders.learn(body);
+      this.#deps.taskTools.learn(body);
+    }
     const urls = kind === 'error' && this.#upstream.takesInput ? this.#urlRequests(body) : undefined;
     if (urls === undefined) this.#finish({ body, kind, spans });
     else this.#finish(inputRequired(urls, this.#seal({ round: 0 })));
+  }
+
+  isTask(body: Buffer, session: BridgedSession): boolean {
+    const task = this.taskTtl === undefined ? undefined : createdTask(body);
+    if (!task) return false;
+    session.keepFor(typeof task.ttl === 'number' ? task.ttl : undefined);
+    const taskId = taskIdOf({ ...session.target, id: String(task.taskId) });
+    this.#finish({ render: (idText) => renderTask(idText, modernTask(task, taskId), 'task') });
+    return true;
   }
 
   failed(failure: CallFailure): void {

@@ -2,10 +2,13 @@ import type { BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { BridgedSession, SessionListener } from './bridged-session.ts';
+import { TASK_CHANGED } from '../../extensions.ts';
+import type { BridgedTasks } from './bridged-tasks.ts';
 import { openingFailure } from './open-session.ts';
 import { objectAt, readModernMessage } from './modern-message.ts';
 import type { SessionPool } from './session-pool.ts';
 import { isListened } from './session-subscriptions.ts';
+import { TaskWatch } from './task-watch.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const CHANGES = {
@@ -21,16 +24,21 @@ export class BridgedListener implements RunningCall, SessionListener {
   readonly #call: BackendCall;
   readonly #backend: string;
   readonly #pool: SessionPool;
+  readonly #tasks: TaskWatch;
   readonly #wanted: JsonObject;
   readonly #uris: Set<string>;
   #session: BridgedSession | undefined;
   #joined: readonly string[] = [];
   #isOver = false;
 
-  constructor(call: BackendCall, pool: SessionPool, backend: string) {
+  constructor(call: BackendCall, pool: SessionPool, tasks: BridgedTasks, backend: string) {
     this.#call = call;
     this.#pool = pool;
     this.#backend = backend;
+    this.#tasks = new TaskWatch({
+      look: (taskId) => tasks.look(taskId, call),
+      changed: (task) => this.#emit(JSON.stringify({ jsonrpc: '2.0', method: TASK_CHANGED, params: task })),
+    });
     const { body, spans } = readModernMessage(call.body ?? Buffer.alloc(0));
     const { notifications } = objectAt(body, spans.params);
     this.#wanted = isJsonObject(notifications) ? notifications : {};
@@ -53,6 +61,7 @@ export class BridgedListener implements RunningCall, SessionListener {
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#tasks.close();
     this.#release();
   }
 
@@ -81,13 +90,19 @@ export class BridgedListener implements RunningCall, SessionListener {
     // The stream of a session may have ended since: a resource must not change unheard.
     await session.hear();
     const uris = session.target.capabilities.subscribe ? [...this.#uris] : [];
+    const { taskIds } = this.#wanted;
+    const watched = await this.#tasks.begin(taskIds);
     const taken = await Promise.all(uris.map((uri) => session.subscriptions.join(uri)));
     if (this.#isOver) {
       for (const uri of uris) session.subscriptions.leave(uri);
       return;
     }
     this.#joined = uris;
-    const notifications = { ...this.#wanted, resourceSubscriptions: uris.filter((_uri, index) => taken[index]) };
+    const notifications = {
+      ...this.#wanted,
+      resourceSubscriptions: uris.filter((_uri, index) => taken[index]),
+      ...(taskIds === undefined ? {} : { taskIds: watched }),
+    };
     const params = { notifications, _meta: { [SUBSCRIPTION_ID]: JSON.parse(idText) as unknown } };
     this.#emit(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }));
   }

@@ -6,6 +6,7 @@ import { ask, type Answer } from '#runtime/mcp/backends/ask';
 import { endSession } from '#runtime/mcp/backends/probe';
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { PROGRESS, reportedToken } from '#runtime/mcp/envelope/progress-token';
+import { ASSUMED } from '#runtime/mcp/sessions/capabilities';
 import { backendSessionHeaders, notify, sendInitialized } from '#runtime/mcp/sessions/open-backend-session';
 import type { BackendSession } from '#runtime/mcp/sessions/session';
 import type { BridgeDeps } from './bridge-deps.ts';
@@ -15,8 +16,13 @@ import { LogLevel } from './log-level.ts';
 import { openSession } from './open-session.ts';
 import { SessionStream } from './session-stream.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
+import type { TaskSession } from './modern-task.ts';
+import type { TaskInput } from './task-input.ts';
 
 const MAX_EARLY = 16;
+/** Milliseconds for which tasks keep a session at most. */
+const LONGEST_KEPT = 86_400_000;
+const USUALLY_KEPT = 3_600_000;
 const NONE: readonly string[] = [];
 /** Milliseconds. */
 const MISSED_EVERY = 10_000;
@@ -63,6 +69,8 @@ export class BridgedSession {
   readonly profile: ClientProfile;
   readonly calls = new InFlight<SessionCall>();
   readonly listeners = new Set<SessionListener>();
+  /** Streams for the input of tasks, by the backend's own ids. */
+  readonly inputs = new Map<string, TaskInput>();
   readonly subscriptions = new SessionSubscriptions(async (method, uri) => {
     const answer = await this.request(method, JSON.stringify({ uri }));
     return answer?.result !== undefined;
@@ -83,6 +91,7 @@ export class BridgedSession {
   readonly #level = new LogLevel();
   #target: BackendSession | undefined;
   #stream: SessionStream | undefined;
+  #keptUntil = -Infinity;
   #lastId = 0;
   #lastMissed = -Infinity;
 
@@ -103,6 +112,23 @@ export class BridgedSession {
     if (hears) await this.hear();
     await sendInitialized(this.#target, backend, this.identity, deadline);
     if (this.isOver) void this.#end();
+  }
+
+  /** Continues a session that another process opened, or that the pool has dropped. */
+  adopt(session: TaskSession): void {
+    const { backend } = this.#deps;
+    const { capabilities = ASSUMED } = backend.health;
+    this.#target = { backend: backend.name, at: backend, capabilities, initialized: true, ...session };
+  }
+
+  /** The session has a task, which ends with it. `ttl`: milliseconds. */
+  keepFor(ttl = USUALLY_KEPT): void {
+    this.#keptUntil = Math.max(this.#keptUntil, this.#deps.now() + Math.min(ttl, LONGEST_KEPT));
+  }
+
+  /** Whether the session may have a task. The backend is not told of its end: another process may continue it. */
+  get isKept(): boolean {
+    return this.#deps.now() < this.#keptUntil;
   }
 
   /** @throws Error before the session is open */
@@ -251,7 +277,8 @@ export class BridgedSession {
     const target = this.#target;
     this.#target = undefined;
     this.#stream?.close();
-    if (target) await endSession(this.#deps.backend, this.identity, target);
+    for (const input of this.inputs.values()) input.close();
+    if (target && !this.isKept) await endSession(this.#deps.backend, this.identity, target);
   }
 }
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { AnswerSink, Backend, BackendCall } from '#runtime/mcp/backends/backend';
 import { unknownHealth } from '#runtime/mcp/backends/health';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { TaskTools } from './task-tools.ts';
 import { CheckedHeaders } from './checked-headers.ts';
 import { LegacyBridge } from './legacy-bridge.ts';
 import { ParkedCalls } from './parked-calls.ts';
@@ -43,6 +44,7 @@ function start({ sessionIdle = 1_800_000 } = {}) {
     ...{ backend: fake.backend, deadline: 1_000, maxSessions: 100, sessionIdle, version: '0' },
     ...{ now: Date.now, wallClock: Date.now, parkedCalls: new ParkedCalls(), listChanged: jest.fn() },
     checkedHeaders: new CheckedHeaders(),
+    taskTools: new TaskTools(),
   });
   /** Sends a call of a tool. Returns the answers so far. */
   const call = (params: object = {}, method = 'tools/call', { key = 'alice', client = '{}' } = {}) => {

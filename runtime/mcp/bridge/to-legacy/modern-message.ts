@@ -43,9 +43,10 @@ export function objectAt(body: Buffer, span: Span | undefined): JsonObject {
 
 /**
  * Returns the request for a legacy backend. `id` replaces the id and the progress token, as the session has other
- * clients' calls too. Members that only revision 2026-07-28 has are removed.
+ * clients' calls too. Members that only revision 2026-07-28 has are removed. `ttl`: milliseconds of the task that the
+ * call asks for.
  */
-export function toLegacyRequest({ body, text, spans, meta }: ModernMessage, id: string): Buffer {
+export function toLegacyRequest({ body, text, spans, meta }: ModernMessage, id: string, ttl?: number): Buffer {
   const edits: Edit[] = [];
   if (spans.id) edits.push({ ...spans.id, text: id });
   const kept = meta.filter(({ key, reserved }) => !reserved && key !== PROGRESS_TOKEN);
@@ -61,7 +62,14 @@ export function toLegacyRequest({ body, text, spans, meta }: ModernMessage, id: 
     if (hasToken) members.push(`"${PROGRESS_TOKEN}":${id}`);
     edits.push({ ...span, text: `{${members.join()}}` });
   }
-  return splice(body, edits);
+  return splice(body, [...edits, ...taskEdits(spans.params, ttl)]);
+}
+
+/** The params of a call have a name, so a comma comes first. */
+function taskEdits(params: Span | undefined, ttl: number | undefined): Edit[] {
+  if (ttl === undefined || !params) return [];
+  const end = params.end - 1;
+  return [{ start: end, end, text: `,"task":{"ttl":${ttl}}` }];
 }
 
 function isGone(key: string, isBare: boolean): boolean {

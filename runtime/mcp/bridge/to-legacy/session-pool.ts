@@ -1,4 +1,5 @@
 import type { BackendCall, BridgeLoad } from '#runtime/mcp/backends/backend';
+import { Quota, QuotaExceeded } from '#lib/limits/quota';
 import { Semaphore } from '#lib/limits/semaphore';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import { callFailure } from '#runtime/mcp/backends/failures';
@@ -8,14 +9,19 @@ import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedSession } from './bridged-session.ts';
 import { takesInput } from './input-round.ts';
 import { clientProfile } from './client-profile.ts';
+import type { TaskSession } from './modern-task.ts';
+import { TaskInput } from './task-input.ts';
 
 /** Sessions of one principal and profile. */
 const MOST_LEASED = 16;
 /** A principal with ever new client infos would otherwise end the sessions of all others. */
 const MOST_OF_PRINCIPAL = 64;
+/** Tasks whose streams for input are open. */
+const MOST_INPUTS = { total: 1_000, perKey: 100 };
 /** Milliseconds. */
 const LONGEST_IDLE = 300_000;
 const SWEEP_EVERY = 10_000;
+const LONGEST_INPUT = 3_600_000;
 
 interface PooledSession {
   /** Undefined: one caller uses it, once. */
@@ -29,6 +35,11 @@ function isStateless(method: string): boolean {
   return method.endsWith('/list') || method === 'subscriptions/listen';
 }
 
+/** Returns whether a session ends before another one if there are too many. */
+function isBefore(one: BridgedSession, other: BridgedSession): boolean {
+  return one.isKept === other.isKept ? one.lastUsed < other.lastUsed : other.isKept;
+}
+
 /** Sessions at one legacy backend: one for each principal and client profile, and one for each anonymous call. */
 export class SessionPool {
   readonly #deps: BridgeDeps;
@@ -38,6 +49,7 @@ export class SessionPool {
   readonly places: Semaphore;
   /** One process serves all clients. It asks none of them, and keeps no state for one alone. */
   readonly #isShared: boolean;
+  readonly #inputs = new Quota(MOST_INPUTS);
   #asksBesideCalls: boolean;
   #timer: NodeJS.Timeout | undefined;
   #isRetired = false;
@@ -61,6 +73,49 @@ export class SessionPool {
     session.uses += 1;
     session.identity = call.identity;
     return session.isOpen ? session : opening;
+  }
+
+  /** Returns the session of a task. Another process may have opened it. Call `leave` once. @throws NoAnswer */
+  resume(task: TaskSession, call: BackendCall): BridgedSession | Promise<BridgedSession> {
+    // Without an id, all sessions of a client are the same to the backend.
+    if (task.sessionId === undefined) return this.take(call, false);
+    let session: BridgedSession | undefined;
+    for (const one of this.#all.keys()) if (one.isOpen && one.target.sessionId === task.sessionId) session = one;
+    session ??= this.#adopt(task, call);
+    session.uses += 1;
+    session.identity = call.identity;
+    return session;
+  }
+
+  /** Opens the stream for the input of a task. @throws NoAnswer if there are too many */
+  hold(session: BridgedSession, taskId: string, maximum = LONGEST_INPUT): TaskInput {
+    const leave = this.#takeInput(session.identity);
+    const { backend } = this.#deps;
+    session.uses += 1;
+    const ended = () => {
+      leave();
+      session.inputs.delete(taskId);
+      this.leave(session, false);
+    };
+    const input = new TaskInput({ backend, session, taskId, maximum, ended });
+    session.inputs.set(taskId, input);
+    return input;
+  }
+
+  #takeInput({ key }: Identity): () => void {
+    try {
+      return this.#inputs.take(key);
+    } catch (error) {
+      throw error instanceof QuotaExceeded ? this.#busy() : error;
+    }
+  }
+
+  #adopt(task: TaskSession, call: BackendCall): BridgedSession {
+    if (!this.#makeSpace(call.identity)) throw this.#busy();
+    const session = this.#create(call);
+    session.adopt(task);
+    this.#add({ key: undefined, session, opening: Promise.resolve(session) });
+    return session;
   }
 
   get load(): BridgeLoad {
@@ -95,7 +150,8 @@ export class SessionPool {
     session.lastUsed = this.#deps.now();
     const pooled = this.#all.get(session);
     if (session.uses > 0) return;
-    if (pooled?.key === undefined || this.#isRetired) void this.#end(session);
+    const isUnpooled = pooled?.key === undefined && !session.isKept;
+    if (isUnpooled || this.#isRetired) void this.#end(session);
   }
 
   /** The backend does not know the session any more. Its running calls continue. */
@@ -135,10 +191,14 @@ export class SessionPool {
       : Promise.reject(this.#busy());
     const pooled = { key, session, opening };
     opening.catch(() => this.forget(session));
-    this.#all.set(session, pooled);
+    this.#add(pooled);
     if (key !== undefined) this.#byKey.set(key, pooled);
-    this.#timer ??= setInterval(() => this.#endIdle(), SWEEP_EVERY).unref();
     return pooled;
+  }
+
+  #add(pooled: PooledSession): void {
+    this.#all.set(pooled.session, pooled);
+    this.#timer ??= setInterval(() => this.#endIdle(), SWEEP_EVERY).unref();
   }
 
   #create({ identity, caller }: BackendCall): BridgedSession {
@@ -159,7 +219,7 @@ export class SessionPool {
     if (!isOwn && this.#all.size < this.#deps.maxSessions) return true;
     let oldest: BridgedSession | undefined;
     for (const session of isOwn ? own : this.#all.keys())
-      if (session.uses === 0 && (!oldest || session.lastUsed < oldest.lastUsed)) oldest = session;
+      if (session.uses === 0 && (!oldest || isBefore(session, oldest))) oldest = session;
     if (oldest) void this.#end(oldest);
     return oldest !== undefined;
   }
@@ -167,7 +227,7 @@ export class SessionPool {
   #endIdle(): void {
     const before = this.#deps.now() - Math.min(LONGEST_IDLE, this.#deps.sessionIdle);
     for (const session of [...this.#all.keys()])
-      if (session.uses === 0 && session.lastUsed < before) void this.#end(session);
+      if (session.uses === 0 && session.lastUsed < before && !session.isKept) void this.#end(session);
     if (this.#all.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

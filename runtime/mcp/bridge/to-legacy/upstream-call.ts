@@ -18,6 +18,8 @@ export interface UpstreamHost {
   readonly message: ModernMessage;
   readonly isParked: boolean;
   readonly questions: number;
+  /** Milliseconds of the task that the call asks for. Undefined: none. */
+  readonly taskTtl: number | undefined;
   /** Returns whether the request may be sent now. Otherwise the host calls `send`. */
   ready(session: BridgedSession): boolean;
   /** `data` is clean. */
@@ -27,6 +29,8 @@ export interface UpstreamHost {
   /** The backend gave up its request. */
   withdrawn(id: unknown): void;
   answered(body: Buffer, kind: AnswerKind, spans: Spans | undefined): void;
+  /** Returns whether the answer is a task. Its session must outlive the call. */
+  isTask(body: Buffer, session: BridgedSession): boolean;
   failed(failure: CallFailure): void;
 }
 
@@ -172,11 +176,10 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
 
   close(complete: boolean, isBroken = false): void {
     if (this.#isOver || complete) return;
-    const { backend, now } = this.#deps;
-    const isFresh = this.#host.isParked || now() - this.#lastSign < this.#host.call.deadline;
+    const isFresh = this.#host.isParked || this.#deps.now() - this.#lastSign < this.#host.call.deadline;
     // Revision 2025-11-25: a backend may end the stream of a call, and the client fetches the rest after `retry`.
     if (this.#lastEventId !== undefined && isFresh) setTimeout(() => this.#fetchRest(), this.#retry).unref();
-    else this.#fail(callFailure(backend.name, isBroken ? 'reset' : 'protocol', true));
+    else this.#fail(callFailure(this.#deps.backend.name, isBroken ? 'reset' : 'protocol', true));
   }
 
   fail(failure: CallFailure): void {
@@ -215,7 +218,7 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
       method: call.method,
       idText: this.id,
       verb: 'POST',
-      body: toLegacyRequest(message, this.id),
+      body: toLegacyRequest(message, this.id, this.#host.taskTtl),
       headers: session.headers.concat(legacyHeaders(call.headers)),
       idempotent: call.idempotent,
       mayPark,
@@ -259,14 +262,14 @@ export class UpstreamCall implements AnswerSink, SessionCall, Flow {
   #answeredByEvent({ answerKind, hasReservedMeta, spans }: BackendMessage, text: string): void {
     const body = Buffer.from(text);
     // The positions are characters, which are bytes in ASCII.
-    const isKnown = !hasReservedMeta && body.length === text.length;
-    this.#answered(body, answerKind, isKnown ? spans : undefined);
+    this.#answered(body, answerKind, hasReservedMeta || body.length !== text.length ? undefined : spans);
   }
 
   #answered(body: Buffer, kind: AnswerKind, spans?: Spans): void {
     if (this.#isOver) return;
+    const isTask = this.#session !== undefined && this.#host.isTask(body, this.#session);
     this.#over();
-    this.#host.answered(body, kind, spans);
+    if (!isTask) this.#host.answered(body, kind, spans);
   }
 
   #fail(failure: CallFailure): void {

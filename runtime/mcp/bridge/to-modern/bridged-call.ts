@@ -17,6 +17,7 @@ import {
   COMPLETE,
   isHeaderMismatch,
   legacyAnswer,
+  LISTS,
   refusal,
   withoutResultType,
   type LegacyAnswer,
@@ -24,7 +25,7 @@ import {
 import { legacyTask, needsTask, resultAnswer, taskIdOf } from './legacy-task.ts';
 import { LegacyReply } from './legacy-reply.ts';
 import { LegacyMessage, modernBody, modernHeadersFor } from './modern-body.ts';
-import { resultOf } from './members-of.ts';
+import { resultOf } from '../members-of.ts';
 import { TaskResult } from './task-result.ts';
 import { TaskWait } from './task-wait.ts';
 
@@ -34,13 +35,6 @@ const TASK = '"task"';
 const STREAM_END = 1_000;
 /** Methods whose result may require input. */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
-/** The lists of the gateway keep the time to live, and take no other modern member. */
-const LISTS: ReadonlySet<string> = new Set([
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-]);
 
 /** One request of a legacy client to a modern backend, with the rounds in which the backend asks for input. */
 export class BridgedCall implements RunningCall, AnswerSink {
@@ -205,7 +199,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
     const type = message.spans['result.resultType'];
     const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
     if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(resultOf(data));
-    else if (typeText === TASK && method === 'tools/call') this.#takeTask(resultOf(data));
+    else if (typeText === TASK) this.#takeTask(resultOf(data));
     else if (typeText !== COMPLETE) this.#fail('protocol');
     else if (this.#legacy.wantsTask && !isError) this.#keep(this.#translate(data, message));
     else this.#finish(this.#translate(data, message), message);
@@ -232,7 +226,8 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #takeTask(task: JsonObject): void {
     const { taskId, ...state } = task;
     const { target = '', idText, wantsTask } = this.#legacy;
-    if (typeof taskId !== 'string' || typeof task.status !== 'string') this.#fail('protocol');
+    const isTask = this.#call.method === 'tools/call' && typeof task.status === 'string';
+    if (!isTask || typeof taskId !== 'string') this.#fail('protocol');
     else if (wantsTask) {
       const id = taskIdOf({ id: taskId, tool: target });
       this.#finish(resultAnswer(idText, { task: legacyTask(task, id) }));

@@ -3,7 +3,7 @@ import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope
 import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { wantsLevel } from './caller-meta.ts';
 import type { LegacyAnswer } from './legacy-answer.ts';
-import { paramsOf } from './members-of.ts';
+import { paramsOf } from '../members-of.ts';
 
 /** Answers a request of a legacy client: one document, or a stream once a message comes before the answer. */
 export class LegacyReply {

@@ -12,11 +12,6 @@ export interface ModernTaskId {
 }
 
 const INTERNAL_ERROR = -32603;
-const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
-
-export function hasEnded({ status }: JsonObject): boolean {
-  return ENDED.has(status);
-}
 
 /** Returns whether a backend refused a call because the caller did not declare tasks. It executed nothing. */
 export function needsTask(data: string): boolean {

@@ -5,7 +5,7 @@ import { modernHeaders } from '#runtime/mcp/backends/probe';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { callerMembers } from './caller-meta.ts';
-import { paramsOf } from './members-of.ts';
+import { paramsOf } from '../members-of.ts';
 import { legacyNotification } from './legacy-answer.ts';
 
 const METHOD = 'subscriptions/listen';

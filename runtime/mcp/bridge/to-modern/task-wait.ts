@@ -4,7 +4,7 @@ import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { askTask } from './ask-task.ts';
 import { readInputRequired } from './client-input.ts';
-import { hasEnded } from './legacy-task.ts';
+import { hasEnded } from '../../tasks/rewrite-task.ts';
 import { InputRounds } from './input-rounds.ts';
 import type { Questions } from './questions.ts';
 

@@ -1,0 +1,134 @@
+import type { AnswerSink, Backend, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { BridgedSession } from './bridged-session.ts';
+import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
+
+/** Milliseconds for the backend to send its requests on a new stream. */
+const FIRST = 1_000;
+/** Milliseconds in which requests that a backend sends one after the other become one round. */
+const GATHER = 15;
+const MAX_ASKED = 100;
+
+interface TaskInputOptions {
+  readonly backend: Backend;
+  readonly session: BridgedSession;
+  /** The backend's own id of the task. */
+  readonly taskId: string;
+  /** Milliseconds. */
+  readonly maximum: number;
+  /** The stream is over. */
+  readonly ended: () => void;
+}
+
+/** Keeps `tasks/result` of one task open: a legacy backend sends its requests for input on this stream. */
+export class TaskInput implements AnswerSink {
+  readonly #options: TaskInputOptions;
+  readonly #round = new InputRound();
+  readonly #running: RunningCall;
+  readonly #timer: NodeJS.Timeout;
+  #tell: (() => void) | undefined;
+  #isOver = false;
+  /** Settles once the backend has asked, or soon. */
+  readonly asked: Promise<void>;
+
+  constructor(options: TaskInputOptions) {
+    this.#options = options;
+    this.asked = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+    this.#timer = setTimeout(() => this.#tell?.(), FIRST).unref();
+    const { backend, session, taskId, maximum } = options;
+    const idText = session.mintId();
+    const request = { jsonrpc: '2.0', id: Number(idText), method: 'tasks/result', params: { taskId } };
+    this.#running = backend.send({
+      identity: session.identity,
+      era: 'legacy',
+      method: 'tasks/result',
+      idText,
+      verb: 'POST',
+      body: Buffer.from(JSON.stringify(request)),
+      headers: session.headers,
+      address: session.target.address,
+      deadline: maximum,
+      maximum,
+      idempotent: true,
+      mayPark: true,
+      sink: this,
+    });
+    this.#running.park?.(true);
+  }
+
+  get requests(): JsonObject {
+    return this.#round.requests;
+  }
+
+  get hasRequests(): boolean {
+    return this.#round.size > 0;
+  }
+
+  /** Sends the client's answers to the backend. */
+  answer(responses: JsonObject): void {
+    this.#round.answer(responses, this.#options.session);
+  }
+
+  /** Takes a request of the backend for this task. `data` is clean. */
+  ask(message: BackendMessage, data: string): void {
+    const { session } = this.#options;
+    const isTaken = isAnswerable(message, session) && this.#round.size < MAX_ASKED;
+    if (isTaken) this.#round.add(message.method ?? '', data);
+    else refuseRequest(message, session);
+    if (isTaken) setTimeout(() => this.#tell?.(), GATHER).unref();
+  }
+
+  withdraw(id: unknown): void {
+    this.#round.withdraw(id);
+  }
+
+  close(): void {
+    this.#end('The task is over');
+    this.#running.abort();
+  }
+
+  event({ message, data }: StreamEvent): void {
+    if (!message || this.#isOver) return;
+    const text = message.cleanText(data);
+    if (message.kind === 'request') this.ask(message, text);
+    else if (message.method === 'notifications/cancelled') this.withdraw(requestIdOf(text));
+    else if (message.kind === 'response') this.#end('The task has ended');
+  }
+
+  awaitsClient(): boolean {
+    return true;
+  }
+
+  open(): void {
+    // The stream is slow, and the requests on it are few.
+  }
+
+  json(): void {
+    this.#end('The task has ended');
+  }
+
+  accepted(): void {
+    this.#end('The backend accepted the request without an answer');
+  }
+
+  fail(): void {
+    this.#end('The stream of the task broke');
+  }
+
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#tell?.();
+    this.#round.end(this.#options.session, reason);
+    this.#options.ended();
+  }
+}
+
+function requestIdOf(data: string): unknown {
+  const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
+  return params?.requestId;
+}
