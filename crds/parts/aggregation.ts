@@ -73,6 +73,15 @@ const Fields = z.strictObject({
     .optional()
     .describe('Filter and overrides of the prompts of each backend.'),
   excludeAllTools: z.boolean().default(false).describe('Offer no tools at all.'),
+  apps: z
+    .strictObject({
+      rewriteCalls: z
+        .boolean()
+        .default(false)
+        .describe('Inserts a script into each app, so that its calls get the names of its own backend’s tools.'),
+    })
+    .optional()
+    .describe('Apps of tools.'),
 });
 
 const priorityNeedsOrder: Rule<z.infer<typeof Fields>> = {

@@ -9,7 +9,7 @@ import {
 } from '../parts/aggregation.ts';
 import { meaning, objectLike } from '../parts/meaning.ts';
 
-const { conflictResolutionConfig, tools, prompts, excludeAllTools } = AggregationConfig.shape;
+const { conflictResolutionConfig, tools, prompts, excludeAllTools, apps } = AggregationConfig.shape;
 
 export const Aggregation = objectLike(AggregationConfig, {
   conflict_resolution: ConflictResolution,
@@ -20,6 +20,7 @@ export const Aggregation = objectLike(AggregationConfig, {
     z.array(z.string().max(63)).max(500).default([]),
   ),
   exclude_all_tools: excludeAllTools,
+  apps: objectLike(apps, { rewrite_calls: apps.unwrap().shape.rewriteCalls }).optional(),
   tools: z
     .array(
       objectLike(tools, {

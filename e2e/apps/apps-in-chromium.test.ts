@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
+import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { NO_CHROMIUM } from '../pages/chromium.ts';
 import { closeAll, closing, configTo, gatewayTo } from '../relay/gateway-to.ts';
 import { startHost, type BrowserHost } from './open-host.ts';
@@ -61,5 +62,47 @@ inChromium.each(['2025-11-25', '2026-07-28'])('the host of the apps SDK in Chrom
     expect(await (await alice.show('two_show')).title()).toBe('two');
     await expect(bob.read(ALIAS)).rejects.toThrow('Unknown resource');
     expect(await bob.read(APP_URI)).toContain('<h1>one</h1>');
+  });
+
+  /** Shows the app of a tool behind a gateway that rewrites the calls of apps. */
+  async function showRewritten(aggregation: GatewayConfig['aggregation'], apps: Record<string, string>, tool: string) {
+    const gateway = await gatewayTo(apps, {
+      aggregation: { ...aggregation, apps: { rewrite_calls: true } },
+      allowed_origins: [host.origin],
+    });
+    const page = await host.open();
+    await page.connect(gateway.url, revision);
+    return page.show(tool);
+  }
+
+  it('sends the calls of an app to its own backend with rewriteCalls, in text and in base64', async () => {
+    const [one, two] = [closing(await serveApp('one')), closing(await serveApp('two', { isBlob: true }))];
+    const backends = { one: `${one.origin}/mcp`, save: `${two.origin}/mcp` };
+    const first = await showRewritten({}, backends, 'one_show');
+    expect(await first.result()).toBe('show of one');
+    expect([await first.call('who'), await first.call('one_who')]).toEqual(['who of one', 'who of one']);
+    expect(await first.call('save_two')).toContain('Unknown tool');
+    // The own name of this tool begins with the prefix.
+    const second = await showRewritten({}, backends, 'save_show');
+    expect([await second.call('who'), await second.call('save_two')]).toEqual(['who of two', 'save_two of two']);
+    expect(await second.call('save_who')).toBe('who of two');
+  });
+
+  it('follows overrides of names with rewriteCalls', async () => {
+    const tools = [{ workload: 'two', overrides: { who: { name: 'owner' }, show: { name: 'present' } } }];
+    const app = await showRewritten({ conflict_resolution: 'manual', tools }, await startBackends(), 'present');
+    expect([await app.call('who'), await app.call('save_two')]).toEqual(['who of two', 'save_two of two']);
+  });
+
+  it('calls the winner of a name under priority, and fails with rewriteCalls', async () => {
+    const aggregation = { conflict_resolution: 'priority' as const, priority_order: ['one', 'two'] };
+    const backends = await startBackends();
+    const gateway = await gatewayTo(backends, { aggregation, allowed_origins: [host.origin] });
+    const page = await host.open();
+    await page.connect(gateway.url, revision);
+    expect(await (await page.show('save_two')).call('who')).toBe('who of one');
+    const app = await showRewritten(aggregation, backends, 'save_two');
+    expect(await app.call('who')).toContain('Unknown tool');
+    expect(await app.call('save_two')).toBe('save_two of two');
   });
 });

@@ -94,6 +94,24 @@ describe.each(['2025-11-25', '2026-07-28'])('apps of two backends at one URI (%s
     expect((await ask('resources/read', { uri: 'ui://second.b' })).answer.error).toBeDefined();
   });
 
+  it('inserts a script into the app with rewrite_calls, without names that the caller may not see', async () => {
+    const overrides = { show: { name: 'present' } };
+    const backends = { first: await serveApp('one'), second: await serveApp('two') };
+    const read = async (...forbidden: string[]) => {
+      const policies = ['permit(principal, action, resource);', ...forbidden];
+      const gateway = await gatewayTo(backends, {
+        aggregation: { apps: { rewrite_calls: true }, tools: [{ workload: 'first', overrides }] },
+        authz: { type: 'cedarv1', policies },
+      });
+      const ask = await asking(gateway.url, revision);
+      const { answer } = await ask('resources/read', { uri: URI });
+      return (answer.result?.contents as { text: string }[])[0]?.text;
+    };
+    expect(await read()).toMatch(/^<script>.*\("first_", {"show":"first_present"}\);<\/script><p>one<\/p>$/s);
+    const hidden = await read('forbid(principal, action, resource == Tool::"first_present");');
+    expect(hidden).toMatch(/^<script>.*\("first_", {}\);<\/script><p>one<\/p>$/s);
+  });
+
   it('leaves the app out of the tool of a caller who may not read it', async () => {
     const policies = [
       'permit(principal, action, resource);',

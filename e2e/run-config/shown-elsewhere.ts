@@ -38,6 +38,11 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
     ),
   },
   {
+    file: 'e2e/relay/apps.test.ts',
+    test: 'inserts a script into the app with rewrite_calls, without names that the caller may not see',
+    fields: ['aggregation.apps.rewrite_calls'],
+  },
+  {
     file: 'e2e/run-config/single-fields.test.ts',
     test: 'starts another process: restarted_at',
     fields: ['backends[].restarted_at'],

@@ -219,5 +219,6 @@ function renderAggregation(config: AggregationConfig): AggregationDocument {
     exclude_all_tools: config.excludeAllTools || undefined,
     tools: config.tools?.map(renderTools),
     prompts: config.prompts?.map(renderPrompts),
+    apps: config.apps?.rewriteCalls === true ? { rewrite_calls: true } : undefined,
   });
 }

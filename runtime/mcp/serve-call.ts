@@ -1,13 +1,16 @@
 import { answerJson } from '#runtime/http/answer-json';
+import { APP_SCHEME } from './aggregate/app-references.ts';
 import type { Asker } from './aggregate/asker.ts';
 import type { ListKind } from './aggregate/list-kinds.ts';
 import type { ClientRequest } from './client-request.ts';
 import { splice } from './envelope/splice.ts';
 import type { Framing, Handler } from './framing.ts';
+import { insertScript } from './relay/insert-script.ts';
 import { askWebhooks } from './route/ask-webhooks.ts';
 import { listPage } from './route/list-page.ts';
 import { prepareCompletion, prepareNamed } from './route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from './route/refusals.ts';
+import { renderAppScript } from './route/render-app-script.ts';
 import { renderEntries } from './route/render-entries.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from './route/resolve-target.ts';
 import { checkLimits, withinLimits } from './route/within-limits.ts';
@@ -92,10 +95,15 @@ export function serveUri<R extends ClientRequest>(request: R, framing: Framing<R
     const uri = message.params?.uri;
     if (typeof uri !== 'string') throw invalidParams(`${message.method} needs params.uri`);
     const asker = framing.asker(request);
-    const target = await resolveUri(uri, framing.catalogue(request, asker), asker, services);
+    const catalogue = framing.catalogue(request, asker);
+    const target = await resolveUri(uri, catalogue, asker, services);
     authorizeCall('resources', target, undefined, asker, services, requestRecord);
     const own = splice(body, framing.edits(message));
-    const call = { backend: target.backend, originalName: uri, body: own, idempotent: true };
+    const script = uri.startsWith(APP_SCHEME)
+      ? await renderAppScript(target.backend.name, catalogue, asker, services)
+      : undefined;
+    const rewrite = script === undefined ? undefined : (answer: string) => insertScript(answer, script);
+    const call = { backend: target.backend, originalName: uri, body: own, idempotent: true, rewrite };
     await withinLimits(target.backend, undefined, request, () => framing.relay(request, call));
   });
 }

@@ -14,7 +14,7 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 export const CLOSE_BRACE = 0x7d;
-const CLOSE_BRACKET = 0x5d;
+export const CLOSE_BRACKET = 0x5d;
 const LOOK_AHEAD = 8;
 
 /** Never reads beyond the end, because V8 would then compile slower code permanently. */

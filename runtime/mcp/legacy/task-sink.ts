@@ -4,22 +4,23 @@ import type { AnswerSink } from '../backends/backend.ts';
 import { decodeBackendMessage } from '../envelope/decode-backend-message.ts';
 import { spliceText } from '../envelope/splice.ts';
 import { callDeadline } from '../relay/call-deadline.ts';
+import { inOnePiece, sinkFor } from '../relay/rewriting-sink.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { backendSessionHeaders } from '../sessions/open-backend-session.ts';
 import type { BackendSession } from '../sessions/session.ts';
 import { nestedTaskOpen, readTask, taskEdits, taskOpen } from '../tasks/rewrite-task.ts';
-import { beginTask, inOnePiece } from '../tasks/task-answer.ts';
+import { beginTask } from '../tasks/task-answer.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 import { noteTask, withRelatedTask } from './session-tasks.ts';
 
-/** Returns the sink for a call that may create a task of 2025-11-25, or is about one; the same sink for other calls. */
+/** Returns the sink for a call that may create a task of 2025-11-25, or is about one; that of `sinkFor` for other calls. */
 export function taskSink(
   sink: AnswerSink,
   request: LegacyRequest,
   call: PreparedCall,
   backendSession: BackendSession,
 ): AnswerSink {
-  if (!call.createsTask && call.taskId === undefined) return sink;
+  if (!call.createsTask && call.taskId === undefined) return sinkFor(sink, call);
   const routed = (text: string, pass: (text: string) => void) => {
     try {
       pass(routedAnswer(text, request, call, backendSession));

@@ -2,6 +2,7 @@ import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import { sinkFor } from '#runtime/mcp/relay/rewriting-sink';
 import { RequestError } from '#runtime/errors';
 import {
   decodeBackendMessage,
@@ -20,7 +21,7 @@ import type { TraceStep } from '#runtime/request-record';
 import { bridgeFor } from '../backends/health.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { TASK_CHANGED } from '../extensions.ts';
-import { inOnePiece, taskAnswer } from '../tasks/task-answer.ts';
+import { taskAnswer } from '../tasks/task-answer.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { ModernRequest } from './modern-request.ts';
 
@@ -90,7 +91,7 @@ class ModernRelay implements AnswerSink {
       maximum: services.config.operational.timeouts.maximum,
       idempotent,
       trace: requestRecord.trace,
-      sink: this.#call.taskId === undefined ? this : inOnePiece(this),
+      sink: sinkFor(this, this.#call),
     });
   }
 

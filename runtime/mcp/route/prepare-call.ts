@@ -23,6 +23,8 @@ export interface PreparedCall {
   readonly relatedTask?: string;
   /** The client's id of the task that the request is about. */
   readonly taskId?: string;
+  /** Changes the answer, a JSON-RPC message. Absent: the answer is relayed as it arrives. */
+  readonly rewrite?: ((answer: string) => string) | undefined;
 }
 
 const NONE: readonly Edit[] = [];

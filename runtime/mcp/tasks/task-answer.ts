@@ -1,5 +1,5 @@
 import { ask } from '../backends/ask.ts';
-import type { AnswerSink, Backend } from '../backends/backend.ts';
+import type { Backend } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
 import { modernHeaders, ownMeta } from '../backends/probe.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -76,17 +76,4 @@ async function cancelTask(id: string, backend: Backend, { identity, services }: 
   };
   // The client gets the same error either way.
   await ask(backend, question).catch(() => undefined);
-}
-
-/** Takes each answer in one piece, so that it can be rewritten. */
-export function inOnePiece(sink: AnswerSink): AnswerSink {
-  return {
-    json: (...answer) => sink.json(...answer),
-    accepted: () => sink.accepted(),
-    awaitsClient: () => sink.awaitsClient?.() ?? false,
-    open: (...opened) => sink.open(...opened),
-    event: (event) => sink.event(event),
-    close: (...ended) => sink.close(...ended),
-    fail: (failure) => sink.fail(failure),
-  };
 }
