@@ -2,9 +2,10 @@ import { registerAppResource, registerAppTool } from '@modelcontextprotocol/ext-
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sendModern, SessionClient, type Reply } from '../gateway/session-client.ts';
+import { sendModern, SessionClient, type Reply, type Rpc } from '../gateway/session-client.ts';
 import { serveWebHandler } from '../fakes/http/serve-web-handler.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+import { warningsAt } from './warnings-at.ts';
 
 afterEach(closeAll);
 
@@ -12,8 +13,14 @@ const URI = 'ui://chart/view.html';
 const UI = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
 const ALIAS = 'ui://second.chart/view.html';
 
-/** Starts an SDK server whose tool `show` has an app, and links the app in its result. */
-async function serveApp(title: string, { uri = URI, isListed = true, offers = false } = {}): Promise<string> {
+/**
+ * Starts an SDK server whose tool `show` has an app, and links the app in its result. `toolsAfter`: answers tools/list
+ * only then.
+ */
+async function serveApp(
+  title: string,
+  { uri = URI, isListed = true, offers = false, toolsAfter = Promise.resolve() } = {},
+): Promise<string> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: title, version: '1' }, offers ? { capabilities: { extensions: UI } } : {});
     registerAppTool(server, 'show', { title, inputSchema: z.object({}), _meta: { ui: { resourceUri: uri } } }, () => ({
@@ -29,7 +36,11 @@ async function serveApp(title: string, { uri = URI, isListed = true, offers = fa
     if (!isListed) server.server.setRequestHandler('resources/list', () => ({ resources: [] }));
     return server;
   });
-  const served = closing(await serveWebHandler((request) => handler.fetch(request), 0));
+  const fetch = async (request: Request) => {
+    if ((await request.clone().text()).includes('"tools/list"')) await toolsAfter;
+    return handler.fetch(request);
+  };
+  const served = closing(await serveWebHandler(fetch, 0));
   return `http://127.0.0.1:${served.port}/mcp`;
 }
 
@@ -126,6 +137,48 @@ describe.each(['2025-11-25', '2026-07-28'])('apps of two backends at one URI (%s
     expect(tools.get('first_show')).toMatchObject({ ui: { resourceUri: URI } });
     expect(JSON.stringify(tools.get('second_show') ?? {})).not.toContain('resourceUri');
     expect((await ask('resources/read', { uri: ALIAS })).answer.error).toBeDefined();
+  });
+});
+
+describe('the owner of a URI', () => {
+  const isChange = (kind: string) => (message: Rpc) => message.method === `notifications/${kind}/list_changed`;
+
+  it('changes with a notification if a backend before the others has the URI too', async () => {
+    const { promise: toolsAfter, resolve: list } = Promise.withResolvers<undefined>();
+    const first = await serveApp('one', { isListed: false, toolsAfter });
+    const gateway = await gatewayTo({ first, second: await serveApp('two') }, {}, { probed: false });
+    const client = await SessionClient.open(gateway.url);
+    const stream = closing(await client.stream());
+    expect(toolsOf(await client.request('tools/list')).get('second_show')).toMatchObject({ ui: { resourceUri: URI } });
+    expect(urisOf(await client.request('resources/list'))).toEqual([URI]);
+    list(undefined);
+    await stream.waitFor(isChange('tools'));
+    await stream.waitFor(isChange('resources'));
+    expect(toolsOf(await client.request('tools/list')).get('second_show')).toMatchObject({
+      ui: { resourceUri: ALIAS },
+    });
+    expect(urisOf(await client.request('resources/list'))).toEqual([ALIAS]);
+  });
+});
+
+describe('the warnings about calls of apps', () => {
+  const start = async () => ({ first: await serveApp('one'), second: await serveApp('two') });
+
+  it('name tools that several backends have, except with rewrite_calls', async () => {
+    const backends = await start();
+    const gateway = await gatewayTo(backends);
+    const { warned, notWarned } = warningsAt(gateway);
+    await warned(
+      /^apps: calls of tools that several backends have are refused: show; set aggregation.apps.rewriteCalls$/,
+    );
+    await gateway.reconfigure(configTo(backends, { aggregation: { apps: { rewrite_calls: true } } }));
+    await notWarned(/^apps/);
+  });
+
+  it('name calls that reach the winner of a name under priority', async () => {
+    const aggregation = { conflict_resolution: 'priority' as const, priority_order: ['first', 'second'] };
+    const { warned } = warningsAt(await gatewayTo(await start(), { aggregation }));
+    await warned(/^apps of second that call a tool of their own reach first instead: show; set aggregation.apps.rew/);
   });
 });
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
-import { send } from '../gateway/session-client.ts';
+import { serveGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+import { warningsAt } from './warnings-at.ts';
 
 afterEach(closeAll);
 
@@ -23,19 +23,6 @@ async function twins(aggregation: Aggregation) {
     client,
     reconfigure: (next: Aggregation) => gateway.reconfigure(configTo(backends, { aggregation: next })),
     ...warningsAt(gateway),
-  };
-}
-
-function warningsAt(gateway: ServedGateway) {
-  const warnings = async () => {
-    const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
-    return (JSON.parse(text) as { warnings: string[] }).warnings;
-  };
-  return {
-    warned: (pattern: RegExp) =>
-      until(`a warning ${pattern.source}`, async () => (await warnings()).some((one) => pattern.test(one))),
-    notWarned: (pattern: RegExp) =>
-      until(`no warning ${pattern.source}`, async () => (await warnings()).every((one) => !pattern.test(one))),
   };
 }
 

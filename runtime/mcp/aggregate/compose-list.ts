@@ -4,6 +4,7 @@ import { offersTasks } from '../backends/health.ts';
 import type { Era } from '../era.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { AppUris } from './app-uris.ts';
+import { describeAppCalls } from './describe-app-calls.ts';
 import { composeNames } from './compose-names.ts';
 import { describeConflict, describeShadowed, describeTaken } from './describe-conflicts.ts';
 import type { BackendList } from './fetch-list.ts';
@@ -40,6 +41,7 @@ const NONE: ReadonlyMap<string, CatalogueEntry> = new Map();
 export function composeList(parts: ListParts): ComposedList {
   const { kind, lists, own, unlinked } = parts;
   const composed = compose(parts, lists);
+  const rewritesCalls = parts.aggregation.apps?.rewrite_calls === true;
   const needed = new Set(unlinked.values());
   const standing = kind === 'tools' ? [...own.values()].filter(({ connects = '' }) => needed.has(connects)) : [];
   const taken = kind === 'tools' ? composed.entries.filter(({ name }) => own.has(name)) : [];
@@ -54,6 +56,7 @@ export function composeList(parts: ListParts): ComposedList {
       ...composed.conflicts.map((conflict) => describeConflict(kind, conflict)),
       ...describeShadowed(kind, composed.shadowed),
       ...taken.map(describeTaken),
+      ...(kind === 'tools' && !rewritesCalls ? describeAppCalls(lists, composed.entries) : []),
     ],
   };
 }
