@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { startProgram } from '../gateway/start-program.ts';
+import { bundleProgram } from './bundle-program.ts';
 import { PYTHON } from './python-sdk.ts';
 import type { ServerOptions } from './server-options.ts';
 
@@ -38,7 +39,7 @@ export function sdkServerCommand(
 ): { command: string; args: string[] } {
   const flags: Record<string, boolean> = { json, 'event-store': eventStore, 'modern-only': modernOnly };
   const args = [
-    join(import.meta.dirname, `${sdk}-main.${sdk === 'python' ? 'py' : 'ts'}`),
+    sdk === 'python' ? join(import.meta.dirname, 'python-main.py') : bundleProgram(`${sdk}-main`),
     '--transport',
     transport ?? 'stdio',
     '--port',

@@ -1,6 +1,8 @@
 // Jest's runtime loads all modules of a test file anew, in a context of its own: half a second of processor time for each file. This one
 // imports them once for all files of a worker. A file that needs its own modules names jest's environment: `@jest-environment node`.
 import { createRequire, enableCompileCache, flushCompileCache, registerHooks } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type Runtime from 'jest-runtime';
 import { setGlobals, type TestFunctions } from './globals.ts';
@@ -11,8 +13,9 @@ const require = createRequire(import.meta.url);
 const { default: IsolatedRuntime } = require('jest-runtime') as typeof Runtime;
 const GLOBALS = { url: new URL('./globals.ts', import.meta.url).href, format: 'module-typescript', shortCircuit: true };
 
-// Keeps compiled modules, and TypeScript without types, for later runs.
-enableCompileCache();
+// Keeps compiled modules, and TypeScript without types, for later runs, also those of the programs that tests start.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
+enableCompileCache(process.env.NODE_COMPILE_CACHE);
 registerHooks({
   resolve: (specifier, context, next) => (specifier === '@jest/globals' ? GLOBALS : next(specifier, context)),
 });
