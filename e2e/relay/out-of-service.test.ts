@@ -1,13 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { send } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
-import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
-import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, configTo, gatewayTo } from './gateway-to.ts';
 
 type Settings = Partial<RunConfigDocument['backends'][number]>;
 
@@ -83,12 +83,15 @@ const CASES: Record<string, Case> = {
   },
 };
 
-async function startTwo() {
-  const [good, bad] = [await startSdkServer('new'), await startSdkServer('old')];
-  closing({ close: () => good.stop() });
-  closing({ close: () => bad.stop() });
-  return { good: { url: good.url }, bad: { url: bad.url } };
-}
+/** Servers of all tests: each gateway opens its own sessions. */
+let two: Record<'good' | 'bad', { url: string }>;
+const servers: SdkServer[] = [];
+beforeAll(async () => {
+  servers.push(await startSdkServer('new'), await startSdkServer('old'));
+  const [good, bad] = servers.map(({ url }) => ({ url }));
+  two = { good: good!, bad: bad! };
+});
+afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
 async function echoTools(gateway: ServedGateway): Promise<string[]> {
   const client = await connectOldClient(new URL(gateway.url));
@@ -120,7 +123,7 @@ async function expectOutOfService(gateway: ServedGateway, reason: RegExp): Promi
 
 describe.each(Object.entries(CASES))('a backend with %s', (_title, { settings, files = {}, reason }) => {
   it('takes only itself out of service, at start and on reload', async () => {
-    const { good, bad } = await startTwo();
+    const { good, bad } = two;
     // JSON has no undefined fields.
     const broken = { good, bad: JSON.parse(JSON.stringify({ ...bad, ...settings })) as typeof bad };
     const atStart = await gatewayTo(broken, {}, { files });
@@ -135,7 +138,7 @@ describe.each(Object.entries(CASES))('a backend with %s', (_title, { settings, f
 
 describe('a backend out of service', () => {
   it.each(['', undefined])('serves again after the repair of its file, which held %p', async (content) => {
-    const { good, bad } = await startTwo();
+    const { good, bad } = two;
     const files: Record<string, string> = content === undefined ? {} : { token: content };
     const gateway = await gatewayTo({ good, bad: { ...bad, ...bearer('token') } }, {}, { files });
     expect(await echoTools(gateway)).toEqual(['good_echo']);
@@ -159,7 +162,7 @@ describe('boundary 1', () => {
   });
 
   it('keeps its former keys while their file holds none, and repaired backends serve', async () => {
-    const { bad } = await startTwo();
+    const { bad } = two;
     const files = { keys: KEYS, token: '' };
     const gateway = await gatewayTo({ bad: { ...bad, ...bearer('token') } }, { incoming }, { files });
     await writeFile(join(gateway.folder, 'keys'), 'none');
@@ -171,7 +174,7 @@ describe('boundary 1', () => {
 
 describe('a backend in service', () => {
   it('keeps its former settings while a file of its new ones is missing', async () => {
-    const { good, bad } = await startTwo();
+    const { good, bad } = two;
     const gateway = await gatewayTo({ good, bad: { ...bad, ...bearer('token') } }, {}, { files: { token: 'secret' } });
     await gateway.reconfigure(configTo({ good, bad: { ...bad, ...bearer('next') } }));
     expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
@@ -187,7 +190,7 @@ describe('a backend in service', () => {
     ['a credential', bearer],
     ['a header', (file) => ({ header_forward: { add_header_files: { 'x-key': file } } })],
   ])('keeps %s of its former settings, whose file is gone', async (_title, settingsWith) => {
-    const { good, bad } = await startTwo();
+    const { good, bad } = two;
     const files = { token: 'secret' };
     const gateway = await gatewayTo({ good, bad: { ...bad, ...settingsWith('token') } }, {}, { files });
     await rm(join(gateway.folder, 'token'));
@@ -209,7 +212,7 @@ describe('a backend in service', () => {
   it.each(Object.entries(NEW_CHECKS))(
     'leaves service while its new settings have %s and a missing file',
     async (_title, checks) => {
-      const { good, bad } = await startTwo();
+      const { good, bad } = two;
       const gateway = await gatewayTo({ good, bad });
       expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
       const forwarded = { header_forward: { add_header_files: { 'x-key': 'next' } } };
@@ -225,7 +228,7 @@ describe('a backend in service', () => {
   );
 
   it('keeps its former settings while a file that adds no check is missing', async () => {
-    const { good, bad } = await startTwo();
+    const { good, bad } = two;
     const gateway = await gatewayTo({ good, bad });
     const forwarded = { header_forward: { add_header_files: { 'x-key': 'next' } } };
     await gateway.reconfigure(configTo({ good, bad: { ...bad, ...forwarded } }));
