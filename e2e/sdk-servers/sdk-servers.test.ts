@@ -10,6 +10,7 @@ import {
 } from './connect-sdk-client.ts';
 import { PYTHON_INSTALLED } from './python-sdk.ts';
 import { sdkServerCommand, startSdkServer, type Sdk } from './start-sdk-server.ts';
+import type { ToolCount } from './tool-counts.ts';
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -125,16 +126,19 @@ describe('startSdkServer', () => {
 
   it.each(['old', 'new'] as const)('counts the cancelled calls that the %s server executes', async (sdk) => {
     const { connected, call } = await connect(await serve(sdk, {}), 'old');
+    const countOf = async (name: string) =>
+      (JSON.parse((await call('count')).text ?? '') as Record<string, ToolCount>)[name];
     for (const name of ['slow', 'patient']) {
       const cancel = new AbortController();
-      const params = { name, arguments: { ms: name === 'slow' ? 300 : 600_000 } };
-      const call = connected.callTool(params, undefined, { signal: cancel.signal });
-      setTimeout(() => cancel.abort(), 50);
-      await expect(call).rejects.toThrow();
+      const params = { name, arguments: { ms: name === 'slow' ? 3_000 : 600_000 } };
+      const called = connected.callTool(params, undefined, { signal: cancel.signal });
+      await until(`the start of ${name}`, async () => (await countOf(name))?.begun === 1);
+      cancel.abort();
+      await expect(called).rejects.toThrow();
     }
-    await until('the end of both executions', async () => {
-      const counts = JSON.parse((await call('count')).text ?? '') as Record<string, { ended: number; aborted: number }>;
-      return ['slow', 'patient'].every((name) => counts[name]?.ended === 1 && counts[name].aborted === 1);
-    });
+    for (const name of ['slow', 'patient']) {
+      await until(`the end of ${name}`, async () => (await countOf(name))?.ended === 1);
+      expect(await countOf(name)).toEqual({ begun: 1, ended: 1, aborted: 1 });
+    }
   });
 });

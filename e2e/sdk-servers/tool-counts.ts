@@ -1,4 +1,5 @@
-interface Count {
+/** Executions of one tool. */
+export interface ToolCount {
   begun: number;
   ended: number;
   aborted: number;
@@ -9,11 +10,11 @@ export interface ToolCounts {
   /** Counts an execution. The tool calls the returned function when it ends. */
   begin(tool: string, signal: AbortSignal): () => void;
   /** Returns the counts by tool name. `aborted`: executions whose call was cancelled before they ended. */
-  read(): Record<string, Count>;
+  read(): Record<string, ToolCount>;
 }
 
 export function createToolCounts(): ToolCounts {
-  const counts = new Map<string, Count>();
+  const counts = new Map<string, ToolCount>();
   return {
     begin(tool, signal) {
       const count = counts.get(tool) ?? { begun: 0, ended: 0, aborted: 0 };
