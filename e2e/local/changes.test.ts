@@ -50,10 +50,7 @@ afterAll(async () => {
 describe('a running vmcp', () => {
   it('adds a new backend, and restarts nothing', async () => {
     place.manifest('second.yaml', whoami('second', 'demo', ports[2]!));
-    await eventually(
-      () => place.status(),
-      (status) => backendOf(status, 'second')?.phase === 'Ready',
-    );
+    await place.statusThat((status) => backendOf(status, 'second')?.phase === 'Ready');
     await eventually(toolNames, (names) => names.length === 2);
     expect(await toolNames()).toEqual(['first_whoami', 'second_whoami']);
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
@@ -78,55 +75,37 @@ describe('a running vmcp', () => {
     const env = '  env: [{name: NOTE, value: changed}]\n';
     const before = pidsOf(await place.status()).get('mcp-second');
     place.manifest('second.yaml', whoami('second', 'demo', ports[2]!, env));
-    await eventually(
-      async () => pidsOf(await place.status()).get('mcp-second'),
-      (pid) => pid !== undefined && pid !== before,
-    );
+    await place.statusThat((status) => ![undefined, before].includes(pidsOf(status).get('mcp-second')));
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 
   it('reports a file that is no longer YAML, with its line, and keeps serving its former resources', async () => {
     place.manifest('second.yaml', 'apiVersion: [\n  kind: : MCPServer\n');
-    const { problems } = await eventually(
-      () => place.status(),
-      (status) => status.problems.length > 0,
-    );
+    const { problems } = await place.statusThat((status) => status.problems.length > 0);
     expect(problems[0]).toMatchObject({ file: expect.stringContaining('second.yaml'), line: expect.any(Number) });
     expect(await toolNames()).toEqual(['first_whoami', 'second_whoami']);
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
     place.manifest('second.yaml', whoami('second', 'demo', ports[2]!));
-    await eventually(
-      () => place.status(),
-      (status) => status.problems.length === 0,
-    );
+    await place.statusThat((status) => status.problems.length === 0);
   });
 
   it('keeps the former configuration when incomingAuth becomes invalid, and reports it', async () => {
     const broken = server('demo', ports[0]!).replace('type: anonymous', 'type: oidc');
     place.manifest('server.yaml', broken);
-    const status = await eventually(
-      () => place.status(),
-      (now) => now.phase === 'Degraded',
-    );
+    const status = await place.statusThat((now) => now.phase === 'Degraded');
     expect(condition(status, 'Stalled')).toMatchObject({
       status: 'True',
       message: expect.stringContaining('oidcConfig'),
     });
     expect(await toolNames()).toEqual(['first_whoami', 'second_whoami']);
     place.manifest('server.yaml', server('demo', ports[0]!));
-    await eventually(
-      () => place.status(),
-      (now) => now.phase === 'Ready',
-    );
+    await place.statusThat((now) => now.phase === 'Ready');
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 
   it('removes only the backend whose Secret is missing, and names both', async () => {
     place.manifest('secret.yaml', undefined);
-    const status = await eventually(
-      () => place.status(),
-      (now) => backendOf(now, 'first')?.phase === 'Excluded',
-    );
+    const status = await place.statusThat((now) => backendOf(now, 'first')?.phase === 'Excluded');
     expect(backendOf(status, 'first')?.message).toContain('Secret "key"');
     await eventually(toolNames, (names) => names.join() === 'second_whoami');
     place.manifest('secret.yaml', secret('key', 'three'));
@@ -142,10 +121,7 @@ describe('a running vmcp', () => {
       (free) => free,
     );
     // The port is free before the status reports the end.
-    await eventually(
-      () => place.status(),
-      ({ processes }) => !processes.some(({ name }) => name === 'mcp-second'),
-    );
+    await place.statusThat(({ processes }) => !processes.some(({ name }) => name === 'mcp-second'));
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 

@@ -158,10 +158,7 @@ stringData: {token: the-token, header: the-header}
       headerHashes: {},
     });
     place.manifest('far.yaml', undefined);
-    await eventually(
-      () => place.status(),
-      ({ processes }) => !processes.some(({ name }) => name.includes('far')),
-    );
+    await place.statusThat(({ processes }) => !processes.some(({ name }) => name.includes('far')));
   });
 
   it('exchanges each caller’s token for one of its program, and sends no other after a refusal', async () => {
@@ -258,16 +255,10 @@ spec:
 
   it('reports a missing program', async () => {
     place.manifest('inside.yaml', inside().replace(`'${program}'`, "'1'"));
-    const { backends } = await eventually(
-      () => place.status(),
-      ({ phase }) => phase === 'Degraded',
-    );
+    const { backends } = await place.statusThat(({ phase }) => phase === 'Degraded');
     expect(backends).toMatchObject([{ name: 'inside', phase: 'Unavailable' }]);
     place.manifest('inside.yaml', inside());
-    await eventually(
-      () => place.status(),
-      ({ phase }) => phase === 'Ready',
-    );
+    await place.statusThat(({ phase }) => phase === 'Ready');
   });
 
   it('ends when it is stopped, and returns when it is not', async () => {
@@ -284,25 +275,16 @@ spec:
     );
     expect(code).toBe(0);
     place.manifest('inside.yaml', inside());
-    await eventually(
-      () => place.status(),
-      ({ phase }) => phase === 'Ready',
-    );
+    await place.statusThat(({ phase }) => phase === 'Ready');
   });
 
   it('keeps serving after an edit that cannot be served, and names its own fields', async () => {
     place.manifest('inside.yaml', inside().replace('oidcConfig: {type: inline', 'oidcConfig: {type: configMap'));
-    const { conditions } = await eventually(
-      () => place.status(),
-      ({ phase }) => phase === 'Degraded',
-    );
+    const { conditions } = await place.statusThat(({ phase }) => phase === 'Degraded');
     expect(conditions.find(({ type }) => type === 'Stalled')?.message).toContain('oidcConfig');
     expect(await callTool(endpoint(), 'who', await tokenOf('alice'))).toMatchObject({ tokenHash: null });
     place.manifest('inside.yaml', inside());
-    await eventually(
-      () => place.status(),
-      ({ phase }) => phase === 'Ready',
-    );
+    await place.statusThat(({ phase }) => phase === 'Ready');
   });
 
   it('restarts with its program on request', async () => {

@@ -11,7 +11,7 @@ import { locateState } from '#local/state-folder';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { callTool } from './call-tool.ts';
 import { copyExample, movePorts } from './example.ts';
-import { eventually, makeWorkplace, PROGRAM, ROOT, type Workplace } from './run-vmcp.ts';
+import { makeWorkplace, PROGRAM, ROOT, type Workplace } from './run-vmcp.ts';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 const BROWSE = join(ROOT, 'e2e', 'local', 'browse.ts');
@@ -259,10 +259,7 @@ describe('the MCP Inspector’s command line', () => {
         'tickets_whoami',
       ]),
     );
-    const { backends } = await eventually(
-      () => place.status(),
-      (status) => status.backends.every(({ tools }) => tools !== null),
-    );
+    const { backends } = await place.statusThat((status) => status.backends.every(({ tools }) => tools !== null));
     expect(backends.map(({ phase }) => phase)).toEqual(Array(6).fill('Ready'));
   });
 

@@ -41,12 +41,7 @@ afterAll(async () => {
   await Promise.all([issuer.close(), remote.close()]);
 });
 
-const ready = () =>
-  eventually(
-    () => place.status(),
-    ({ backends }) => backends[0]?.phase === 'Ready',
-    40_000,
-  );
+const ready = () => place.statusThat(({ backends }) => backends[0]?.phase === 'Ready');
 
 describe('vmcp login', () => {
   it('appears in the status as the next step', async () => {

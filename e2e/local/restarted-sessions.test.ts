@@ -70,8 +70,7 @@ async function toolNames(): Promise<string[]> {
 
 /** Waits until another process than that one serves all four backends. @returns its pid */
 async function isReady(before?: number): Promise<number> {
-  const status = await eventually(
-    () => place.status(),
+  const status = await place.statusThat(
     (one) =>
       ![undefined, before].includes(runtimeOf(one)) &&
       one.backends.length === 4 &&
@@ -160,9 +159,8 @@ describe('the file of sessions', () => {
     writeFileSync(join(place.path, DATABASE), 'text '.repeat(1_000));
     expect((await place.run(UP)).code).toBe(0);
     await isReady();
-    const { conditions } = await eventually(
-      () => place.status(),
-      (status) => status.conditions.some(({ message }) => message.includes('sessions end with this process')),
+    const { conditions } = await place.statusThat((status) =>
+      status.conditions.some(({ message }) => message.includes('sessions end with this process')),
     );
     expect(JSON.stringify(conditions)).toContain('move it away: then each client begins a new session');
     expect(await (await connect('old')).call('http')).toMatchObject(OK);

@@ -41,6 +41,8 @@ export interface Workplace {
   status(): Promise<StatusOutput>;
   /** Reads the status without a process, for frequent calls; undefined before the first one is written. */
   glance(): StatusOutput | undefined;
+  /** Returns the status as soon as it fits. Runs the command only then, as each run costs a third of a second of CPU. */
+  statusThat(fits: (status: StatusOutput) => boolean): Promise<StatusOutput>;
   /** Ends everything that runs here and removes the directory. */
   close(): Promise<void>;
 }
@@ -78,9 +80,21 @@ export function makeWorkplace(how = STARTED): Workplace {
     const { ended, stdout, stderr } = launch(how, path, args, environment);
     return { code: await ended, stdout: stdout(), stderr: stderr() };
   }
+  const status = async () => JSON.parse((await run(['status', '-o', 'json'])).stdout) as StatusOutput;
+  function glance(): StatusOutput | undefined {
+    const localStatus = readLocalStatus(locateState(join(path, '.vmcp')));
+    const [server] = localStatus ? serversOf(localStatus) : [];
+    return localStatus && server && { ...server, problems: localStatus.problems, processes: localStatus.processes };
+  }
   return {
     path,
     run,
+    status,
+    glance,
+    async statusThat(fits) {
+      await eventually(glance, (seen) => seen !== undefined && fits(seen));
+      return eventually(status, fits);
+    },
     manifest(name, text) {
       if (text === undefined) rmSync(join(folder, name));
       else writeFileSync(join(folder, name), text);
@@ -94,14 +108,6 @@ export function makeWorkplace(how = STARTED): Workplace {
         ended,
         signal: (name) => child.kill(name),
       };
-    },
-    async status() {
-      return JSON.parse((await run(['status', '-o', 'json'])).stdout) as StatusOutput;
-    },
-    glance() {
-      const localStatus = readLocalStatus(locateState(join(path, '.vmcp')));
-      const [server] = localStatus ? serversOf(localStatus) : [];
-      return localStatus && server && { ...server, problems: localStatus.problems, processes: localStatus.processes };
     },
     async close() {
       await run(['down']);

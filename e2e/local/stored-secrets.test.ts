@@ -16,7 +16,7 @@ const backend = (status: StatusOutput) => status.backends.find(({ name }) => nam
 const pidOf = (status: StatusOutput) => status.processes.find(({ name }) => name === 'vmcp-demo')?.identity?.pid;
 
 /** Waits for the status, which changes after the runtime serves. */
-const untilSaid = (fits: (status: StatusOutput) => boolean) => eventually(() => place.status(), fits);
+const untilSaid = (fits: (status: StatusOutput) => boolean) => place.statusThat(fits);
 
 let place: Workplace;
 let endpoint: string;

@@ -33,13 +33,10 @@ function askEncrypted(): Promise<number | undefined> {
 
 /** Waits until another process serves the endpoint, and verifies that the backend's process is the same. */
 async function untilReplaced(before: StatusOutput): Promise<StatusOutput> {
-  const status = await eventually(
-    () => place.status(),
-    (now) => {
-      const pid = identityOf(now, 'vmcp-demo');
-      return pid !== undefined && pid !== identityOf(before, 'vmcp-demo') && now.phase === 'Ready';
-    },
-  );
+  const status = await place.statusThat((now) => {
+    const pid = identityOf(now, 'vmcp-demo');
+    return pid !== undefined && pid !== identityOf(before, 'vmcp-demo') && now.phase === 'Ready';
+  });
   expect(identityOf(status, 'mcp-first')).toBe(identityOf(before, 'mcp-first'));
   return status;
 }

@@ -102,8 +102,7 @@ describe('vmcp up --detach', () => {
   it('restarts a crashed runtime, and nothing else', async () => {
     const before = await place.status();
     process.kill(pidOf(before, 'vmcp-demo')!, 'SIGKILL');
-    const after = await eventually(
-      () => place.status(),
+    const after = await place.statusThat(
       (status) =>
         status.phase === 'Ready' && ![undefined, pidOf(before, 'vmcp-demo')].includes(pidOf(status, 'vmcp-demo')),
     );
@@ -115,8 +114,7 @@ describe('vmcp up --detach', () => {
   it('restarts a crashed backend, and the endpoint serves it again', async () => {
     const before = await place.status();
     process.kill(pidOf(before, 'mcp-whoami')!, 'SIGKILL');
-    const after = await eventually(
-      () => place.status(),
+    const after = await place.statusThat(
       (status) =>
         pidOf(status, 'mcp-whoami') !== undefined && pidOf(status, 'mcp-whoami') !== pidOf(before, 'mcp-whoami'),
     );
