@@ -1,7 +1,6 @@
 // Runs all tests, or the named suites (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, `soak`; `clients` only by name). Ends
 // with one line of counts over all runners.
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
 import { e2eLanes } from './e2e-lanes.ts';
 import { inTurn, type Say } from './in-turn.ts';
@@ -13,8 +12,8 @@ const NETWORK = ownNetwork();
 const WORKER_NETWORKS = join(import.meta.dirname, 'worker-networks.ts');
 /** Minutes of each part of the soak, five together. */
 const SOAK_MINUTES = { sessions: 2.5, modern: 1, replicas: 1.5 };
-/** The longest part with its start. Afterwards the soak waits until idle sessions end. */
-const SOAK_TRAFFIC_MS = (SOAK_MINUTES.sessions + 0.75) * 60_000;
+/** Its calls come at a fixed rate, so other suites get only the time that it leaves. */
+const SOAK_PRIORITY = -10;
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Returns the result of a runner without repeated tests. */
@@ -70,7 +69,7 @@ async function runSoak(say: Say): Promise<Merged> {
   if (NETWORK === undefined) return runCounting(say, [...atRate, '--minutes', '5']);
   const works = Object.entries(SOAK_MINUTES).map(([part, minutes]) => (own: Say) => {
     const args = [...atRate, '--part', part, '--minutes', String(minutes)];
-    return runCounting(own, args, { within: NETWORK });
+    return runCounting(own, args, { within: NETWORK, priority: SOAK_PRIORITY });
   });
   const parts = await inTurn(works, say);
   return ended(parts.reduce((total, { counts }) => add(total, counts), NONE));
@@ -100,12 +99,13 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
 type Lane = readonly (readonly string[])[];
 
 const SOAK: Lane = [['soak']];
-/** The unit tests take all processors, so this lane awaits the end of the soak's traffic. Small suites use the time that they wait. */
+/** The unit tests take all processors. Small suites use the time that they wait. */
 const LARGE: Lane = [['unit', 'conformance', 'fuzz', 'property'], ['e2e']];
-/** Stages in order; the lanes of a stage run concurrently. Without separate networks, the soak's parts follow each other. */
+/** A third of its time it waits for the cluster. */
+const CLUSTER: Lane = [['cluster']];
+/** Stages in order; the lanes of a stage run concurrently. Without separate networks, ports could collide. */
 const STAGES: readonly (readonly Lane[])[] = [
-  ...(NETWORK ? [[SOAK, LARGE]] : [[LARGE], [SOAK]]),
-  [[['cluster']]],
+  ...(NETWORK ? [[SOAK, LARGE, CLUSTER]] : [[LARGE], [SOAK], [CLUSTER]]),
   [[['clients']]],
 ];
 
@@ -129,7 +129,6 @@ async function runNamed(name: string, say: Say): Promise<Merged> {
 /** Runs the chosen suites of one lane. */
 async function runLane(lane: Lane, say: Say): Promise<Merged[]> {
   const chosen = lane.map((names) => names.filter(isChosen)).filter((names) => names.length > 0);
-  if (NETWORK && lane === LARGE && chosen.length > 0 && isChosen('soak')) await sleep(SOAK_TRAFFIC_MS);
   const results: Merged[] = [];
   for (const names of chosen) {
     const works = names.map((name) => (own: Say) => runNamed(name, own));
