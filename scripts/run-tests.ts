@@ -101,7 +101,7 @@ type Lane = readonly (readonly string[])[];
 const SOAK: Lane = [['soak']];
 /** The unit tests take all processors. Small suites use the time that they wait. */
 const LARGE: Lane = [['unit', 'conformance', 'fuzz', 'property'], ['e2e']];
-/** A third of its time it waits for the cluster. */
+/** Its tests wait for the cluster for a third of their time. */
 const CLUSTER: Lane = [['cluster']];
 /** Stages in order; the lanes of a stage run concurrently. Without separate networks, ports could collide. */
 const STAGES: readonly (readonly Lane[])[] = [

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ROBOT = join(ROOT, 'e2e', 'robot', 'main.ts');
-const DEADLINE_MS = 25_000;
+const DEADLINE_MS = 60_000;
 
 /** A home folder with a browser, for programs run as users run them. */
 export interface Desk {
