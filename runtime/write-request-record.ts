@@ -2,6 +2,7 @@ import { RequestError, type PublicAnswer } from '#runtime/errors';
 import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '#runtime/mcp/era';
+import { HiddenName } from '#runtime/mcp/route/refusals';
 import { RateLimited } from '#runtime/rate-limits/refusals';
 import type { Outcome, RequestRecord } from '#runtime/request-record';
 
@@ -31,6 +32,10 @@ export function noteAnswer(requestRecord: RequestRecord, answer: PublicAnswer, e
   requestRecord.code = answer.code;
   requestRecord.outcome = outcomeOf(answer, error);
   if (error instanceof RateLimited) requestRecord.limit = error.scope;
+  if (error instanceof HiddenName) {
+    requestRecord.backend = error.hidden.backend;
+    requestRecord.decision = error.hidden.decision;
+  }
 }
 
 /** Records the backend's answer: a JSON-RPC error is a failure, and a tool result with `isError` has its own outcome. */

@@ -22,6 +22,7 @@ const Event = z.object({
     revision: z.string().optional(),
     session: z.string().optional(),
   }),
+  data: z.record(z.string(), z.unknown()).optional(),
 });
 type Event = z.infer<typeof Event>;
 
@@ -113,6 +114,61 @@ describe('the audit log of requests', () => {
     );
     await send(gateway.url, 'DELETE', client.headers);
     expect(await ofType(gateway, 'http_request')).toMatchObject([{ outcome: 'success', target: { method: 'DELETE' } }]);
+  });
+});
+
+describe('the audit log of decisions', () => {
+  const POLICIES = [
+    `@id("tools-for-all") permit(principal, action == Action::"call_tool", resource);`,
+    `@id("no-errors") forbid(principal, action, resource == Tool::"a_test_error_handling");`,
+    `@id("no-static") forbid(principal, action, resource == Resource::"test://static-text");`,
+  ];
+  const start = async () =>
+    gatewayTo({ a: closing(await serveEverything()).url }, { authz: { policies: POLICIES }, ...AUDIT });
+
+  it.each([
+    ['tools/call', { name: 'a_test_error_handling' }, [{ id: 'no-errors' }]],
+    ['prompts/get', { name: 'a_test_simple_prompt' }, []],
+    ['completion/complete', { ...COMPLETION, ref: { type: 'ref/prompt', name: 'a_test_simple_prompt' } }, []],
+  ])('names the backend and the policy that hide the entry from %s', async (method, params, policies) => {
+    const gateway = await start();
+    const client = await SessionClient.open(gateway.url);
+    const renamed = JSON.parse(JSON.stringify(params).replace(/a_test_\w+/, 'absent')) as object;
+    const hidden = (await client.request(method, params)).answer;
+    const absent = (await client.request(method, { ...renamed })).answer;
+    const withoutName = (answer: unknown) => JSON.stringify(answer).replaceAll(/"id":\d+/g, '');
+    expect(withoutName(hidden)).toBe(withoutName(absent));
+    const asked = () => eventsOf(gateway).filter(({ target }) => target.method === method);
+    await until('both events', () => asked().length === 2);
+    const [ofHidden, ofAbsent] = asked();
+    const name = 'name' in params ? params.name : params.ref.name;
+    expect(ofHidden).toMatchObject({ outcome: 'denied', target: { name, backend: 'a' }, data: { policies } });
+    expect(ofHidden?.data?.code).toBe('unknown_name');
+    expect(ofAbsent).toMatchObject({ outcome: 'denied', target: { name: 'absent' } });
+    expect(ofAbsent?.target.backend).toBeUndefined();
+    expect(ofAbsent?.data).toEqual({ code: 'unknown_name' });
+  });
+
+  it.each(['resources/read', 'resources/subscribe'])(
+    'names the policy that hides a resource from %s',
+    async (method) => {
+      const gateway = await start();
+      const client = await SessionClient.open(gateway.url);
+      await client.request(method, { uri: 'test://static-text' });
+      const asked = () => eventsOf(gateway).filter(({ target }) => target.method === method);
+      await until('the event', () => asked().length === 1);
+      const target = { type: 'resource', name: 'test://static-text', backend: 'a' };
+      expect(asked()).toMatchObject([{ outcome: 'denied', target, data: { policies: [{ id: 'no-static' }] } }]);
+    },
+  );
+
+  it('names the policies that permit a call, of the server and of the backend', async () => {
+    const url = closing(await serveEverything()).url;
+    const own = { policies: [`@id("backend-open") permit(principal, action, resource);`] };
+    const gateway = await gatewayTo({ a: { url, authz: own } }, { authz: { policies: POLICIES }, ...AUDIT });
+    await sendModern(gateway.url, 'tools/call', { name: 'a_test_simple_text' });
+    const policies = [{ id: 'tools-for-all' }, { id: 'backend-open' }];
+    expect(await ofType(gateway, 'mcp_tool_call')).toMatchObject([{ outcome: 'success', data: { policies } }]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { AuditEventType } from '#crds/parts/audit';
 import type { Identity } from '#runtime/incoming/identity';
+import type { Decision } from '#runtime/policy/authorizer';
 import type { RequestRecord } from '#runtime/request-record';
 import type { Audit, AuditEvent } from './audit.ts';
 
@@ -22,11 +23,16 @@ const TYPES: ReadonlyMap<string, AuditEventType> = new Map([
   ['response', 'mcp_notification'],
 ]);
 
-const TARGETS: ReadonlyMap<AuditEventType, string> = new Map([
-  ['mcp_tool_call', 'tool'],
-  ['mcp_task', 'tool'],
-  ['mcp_resource_read', 'resource'],
-  ['mcp_prompt_get', 'prompt'],
+const TARGETS: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'tool'],
+  ['tasks/get', 'tool'],
+  ['tasks/result', 'tool'],
+  ['tasks/update', 'tool'],
+  ['tasks/cancel', 'tool'],
+  ['resources/read', 'resource'],
+  ['resources/subscribe', 'resource'],
+  ['resources/unsubscribe', 'resource'],
+  ['prompts/get', 'prompt'],
 ]);
 
 function typeOf(method: string | undefined): AuditEventType {
@@ -57,7 +63,7 @@ export function auditRequest(
     target: {
       endpoint: pathOf(requestRecord),
       method: requestRecord.method ?? requestRecord.req.method,
-      type: TARGETS.get(type),
+      type: TARGETS.get(requestRecord.method ?? ''),
       name: requestRecord.target,
       backend: requestRecord.backend,
     },
@@ -69,7 +75,8 @@ export function auditRequest(
       session: requestRecord.session,
       trace_id: requestRecord.traceId,
     },
-    ...(decision || code !== undefined ? { details: detailsOf(requestRecord) } : {}),
+    policies: decision && !isOpen(decision) ? decision.policies : undefined,
+    ...(decision?.wouldDeny === true || code !== undefined ? { details: detailsOf(requestRecord) } : {}),
     ...(audit.wantsRequest && requestRecord.params !== undefined ? { request: requestRecord.params } : {}),
     ...(audit.wantsResponse && requestRecord.answer !== undefined ? { response: requestRecord.answer } : {}),
   };
@@ -84,12 +91,14 @@ function pathOf({ req }: RequestRecord): string | undefined {
 function detailsOf({ decision, code, webhook, limit }: RequestRecord): Record<string, unknown> {
   return {
     ...(code === undefined ? {} : { code }),
-    ...(decision === undefined ? {} : { policies: decision.policies }),
     ...(webhook === undefined ? {} : { webhook }),
     ...(limit === undefined ? {} : { limit }),
     ...(decision?.wouldDeny ? { would_deny: true } : {}),
   };
 }
+
+/** Without policies, each caller may call each entry. */
+const isOpen = ({ allowed, wouldDeny, policies }: Decision): boolean => allowed && !wouldDeny && policies.length === 0;
 
 function displayName({ claims, subject }: Identity): string {
   for (const claim of ['email', 'preferred_username', 'name']) {

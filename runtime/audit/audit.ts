@@ -1,5 +1,6 @@
 import type { AuditEventType } from '#crds/parts/audit';
 import type { BridgeName } from '#runtime/mcp/era';
+import type { Decision } from '#runtime/policy/authorizer';
 
 export type AuditOutcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
@@ -33,7 +34,9 @@ export interface AuditEvent {
     readonly session?: string | undefined;
     readonly trace_id?: string | undefined;
   };
-  /** Always written if present, e.g. the policies that denied the call. Never contains client input. */
+  /** The policies that decided the call. */
+  readonly policies?: Decision['policies'] | undefined;
+  /** Always written if present, e.g. the code of a failure. Never contains client input. */
   readonly details?: Readonly<Record<string, unknown>>;
   /** Parameters of the request: a value, or its JSON text. Written only with `includeRequestData`. */
   readonly request?: unknown;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Decision } from '#runtime/policy/authorizer';
 import type { AuditEvent } from './audit.ts';
 import type { Quote } from './quote.ts';
 import { renderData, renderValue } from './render-data.ts';
@@ -64,8 +65,8 @@ function metadataOf({ metadata: of }: AuditEvent, quote: Quote): string {
 function renderAllData(event: AuditEvent, options: RenderOptions): string {
   const request = options.includeRequestData ? event.request : undefined;
   const response = options.includeResponseData ? event.response : undefined;
-  if (request === undefined && response === undefined && event.details === undefined) return '';
-  const members: string[] = [];
+  const members: string[] = event.policies === undefined ? [] : [policiesOf(event.policies, options.quote)];
+  if (request === undefined && response === undefined && event.details === undefined) return dataOf(members);
   const cut: string[] = [];
   let left = options.maxDataSize;
   for (const [name, part, render] of [
@@ -80,5 +81,14 @@ function renderAllData(event: AuditEvent, options: RenderOptions): string {
     if (rendered.cut) cut.push(name);
   }
   if (cut.length > 0) members.push(`"truncated":${JSON.stringify(cut)}`);
-  return `,"data":{${members.join(',')}}`;
+  return dataOf(members);
+}
+
+const dataOf = (members: readonly string[]): string => (members.length === 0 ? '' : `,"data":{${members.join(',')}}`);
+
+function policiesOf(policies: Decision['policies'], quote: Quote): string {
+  const each = policies.map(
+    ({ id, advice }) => `{"id":${quote(id)}${advice === undefined ? '' : `,"advice":${quote(advice)}`}}`,
+  );
+  return `"policies":[${each.join(',')}]`;
 }

@@ -48,6 +48,7 @@ function serveNamed<R extends ClientRequest>(
   const { message, services } = request;
   const name = message.params?.name;
   if (typeof name !== 'string') throw invalidParams(`${message.method} needs params.name`);
+  request.requestRecord.target = name;
   const asker = framing.asker(request);
   const target = resolveName(kind, name, framing.catalogue(request, asker), asker, services);
   // Most names are known at once, and one more promise per call costs CPU.
@@ -94,6 +95,7 @@ export function serveUri<R extends ClientRequest>(request: R, framing: Framing<R
     const { message, services, requestRecord, body } = request;
     const uri = message.params?.uri;
     if (typeof uri !== 'string') throw invalidParams(`${message.method} needs params.uri`);
+    requestRecord.target = uri;
     const asker = framing.asker(request);
     const catalogue = framing.catalogue(request, asker);
     const target = await resolveUri(uri, catalogue, asker, services);

@@ -46,6 +46,7 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
     names: validated.set.names,
     warnings: validated.warnings,
     visible: (identity, action, resource) => audited || lists.decide(identity, action, resource, undefined).allowed,
+    decideVisible: (identity, action, resource) => lists.decide(identity, action, resource, undefined),
     classOf: lists.classOf,
     warmUp: lists.warmUp,
     decide: (identity, action, resource, args) => {

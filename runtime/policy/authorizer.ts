@@ -24,6 +24,8 @@ export interface Authorizer {
   decide(identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown): Decision;
   /** Returns whether a list shows this entry to this caller. It may show too much and never decides a call. */
   visible(identity: Identity, action: PolicyAction, resource: PolicyResource): boolean;
+  /** Returns the decision of the policies behind `visible`, without counting it. In audit mode it may deny although `visible` is true. */
+  decideVisible(identity: Identity, action: PolicyAction, resource: PolicyResource): Decision;
   /** Returns the class of a resource: members are visible to the same callers. Compare classes by identity. */
   classOf(resource: PolicyResource): object;
   /** Evaluates one request about this resource in advance, so that Cedar compiles its code. Never throws. */

@@ -11,6 +11,7 @@ export function openAuthorizer(): Authorizer {
     warnings: [],
     decide: () => ALLOWED,
     visible: () => true,
+    decideVisible: () => ALLOWED,
     classOf: () => ALLOWED,
     warmUp: () => undefined,
   };

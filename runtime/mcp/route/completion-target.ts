@@ -1,3 +1,4 @@
+import type { RequestRecord } from '#runtime/request-record';
 import type { Services } from '#runtime/services';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
@@ -11,9 +12,12 @@ export async function completionTarget(
   catalogue: Catalogue,
   asker: Asker,
   services: Services,
+  requestRecord: Pick<RequestRecord, 'target'>,
 ): Promise<Target> {
   const ref = message.params?.ref;
   if (!isJsonObject(ref)) throw invalidParams('completion/complete needs params.ref');
+  const named = ref.type === 'ref/prompt' ? ref.name : ref.uri;
+  if (typeof named === 'string') requestRecord.target = named;
   if (ref.type === 'ref/prompt' && typeof ref.name === 'string')
     return resolveName('prompts', ref.name, catalogue, asker, services);
   if (ref.type !== 'ref/resource' || typeof ref.uri !== 'string') {
@@ -22,7 +26,8 @@ export async function completionTarget(
   const template = await services.catalogues.find(catalogue, 'templates', ref.uri, asker);
   if (!template) return resolveUri(ref.uri, catalogue, asker, services);
   const backend = services.backends.get(template.backend);
-  if (!backend || !isVisible('templates', template, asker, services))
-    throw refuseName('templates', ref.uri, asker, services);
+  if (!backend) throw refuseName('templates', ref.uri, asker, services);
+  if (!isVisible('templates', template, asker, services))
+    throw refuseName('templates', ref.uri, asker, services, template);
   return { entry: template, backend };
 }

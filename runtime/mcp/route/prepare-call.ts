@@ -71,7 +71,7 @@ export async function prepareCompletion(
   asker: Asker,
   { message, body, services, requestRecord }: ClientRequest,
 ): Promise<PreparedCall> {
-  const { entry, backend } = await completionTarget(message, catalogue, asker, services);
+  const { entry, backend } = await completionTarget(message, catalogue, asker, services, requestRecord);
   requestRecord.target = entry.name;
   requestRecord.backend = backend.name;
   const span = message.spans['params.ref.name'];

@@ -1,4 +1,4 @@
-import { RequestError } from '#runtime/errors';
+import { type PublicAnswer, RequestError } from '#runtime/errors';
 import type { Decision } from '#runtime/policy/authorizer';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Era } from '../era.ts';
@@ -16,16 +16,33 @@ const nouns: Record<ListKind, string> = {
   templates: 'resource',
 };
 
+/** Backend of a hidden entry and the decision that hides it, for the audit log only. */
+export interface HiddenEntry {
+  readonly backend: string;
+  /** Undefined: no policy hides the entry. */
+  readonly decision: Decision | undefined;
+}
+
+/** The answer about a hidden entry, which is the same as about a missing one. */
+export class HiddenName extends RequestError {
+  readonly hidden: HiddenEntry;
+  constructor(hidden: HiddenEntry, answer: PublicAnswer) {
+    super(answer);
+    this.hidden = hidden;
+  }
+}
+
 /** Does not distinguish missing from hidden entries, for secrecy. The code depends on the revision. */
-export function unknownName(kind: ListKind, era: Era, name: string): RequestError {
+export function unknownName(kind: ListKind, era: Era, name: string, hidden?: HiddenEntry): RequestError {
   const isResource = kind === 'resources' || kind === 'templates';
   const code = isResource && era === 'legacy' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
-  return new RequestError({
+  const answer: PublicAnswer = {
     status: 200,
     code: 'unknown_name',
     text: `Unknown ${nouns[kind]}`,
     rpc: isResource ? { code, data: { uri: name } } : { code },
-  });
+  };
+  return hidden ? new HiddenName(hidden, answer) : new RequestError(answer);
 }
 
 export function ambiguousName(names: readonly string[]): RequestError {

@@ -7,7 +7,7 @@ import type { Catalogue } from '../aggregate/catalogue.ts';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend } from '../backends/backend.ts';
 import { isAway } from '../backends/health.ts';
-import type { Authorizer, PolicyAction, PolicyResource } from '#runtime/policy/authorizer';
+import type { Authorizer, Decision, PolicyAction, PolicyResource } from '#runtime/policy/authorizer';
 import { mayConnect } from './may-connect.ts';
 import type { PolicyServices } from './policy-services.ts';
 import { spellingsOf } from './normalise-uri.ts';
@@ -114,15 +114,37 @@ function targetOf(
   services: Services,
 ): Target {
   const backend = entry && services.backends.get(entry.backend);
-  if (!entry || !backend || !isVisible(kind, entry, asker, services)) throw refuseName(kind, name, asker, services);
+  if (!entry || !backend) throw refuseName(kind, name, asker, services);
+  if (!isVisible(kind, entry, asker, services)) throw refuseName(kind, name, asker, services, entry);
   if (entry.failure) throw entry.failure;
   return { entry, backend };
 }
 
 /** Counts the name as a call against the limits, so that guessing names is limited too. */
-export function refuseName(kind: ListKind, name: string, { era, identity }: Asker, services: Services): RequestError {
+export function refuseName(
+  kind: ListKind,
+  name: string,
+  { era, identity }: Asker,
+  services: Services,
+  hidden?: CatalogueEntry,
+): RequestError {
   services.rateLimits?.charge(identity);
-  return unknownName(kind, era, name);
+  if (!hidden) return unknownName(kind, era, name);
+  return unknownName(kind, era, name, { backend: hidden.backend, decision: hides(kind, hidden, identity, services) });
+}
+
+/** Returns the decision that hides an entry; undefined: no policy hides it. */
+function hides(
+  kind: ListKind,
+  entry: CatalogueEntry,
+  identity: Asker['identity'],
+  services: PolicyServices,
+): Decision | undefined {
+  if (entry.connects !== undefined) return undefined;
+  const action = actions[kind];
+  const decision = services.authorizer.decideVisible(identity, action, entry);
+  if (!decision.allowed) return decision;
+  return services.backends.get(entry.backend)?.authorizer?.decideVisible(identity, action, entry.own ?? entry);
 }
 
 /** The server's policies decide about the advertised name, the backend's about the name at its own endpoint. */
@@ -182,8 +204,15 @@ function decide(
   const step = requestRecord.trace?.begin('policy');
   const decision = authorizer.decide(identity, actions[kind], resource, args);
   step?.end(decision.allowed ? undefined : 'denied');
-  if (decision.wouldDeny || !decision.allowed) requestRecord.decision = decision;
+  requestRecord.decision = joinDecisions(requestRecord.decision, decision);
   if (decision.allowed) return;
   rateLimits?.charge(identity);
   throw deniedByPolicy(decision);
+}
+
+/** Returns a denial before a recorded denial, and that before a permit. Two permits give the policies of both. */
+function joinDecisions(earlier: Decision | undefined, now: Decision): Decision {
+  if (!earlier || earlier === now || !now.allowed || now.wouldDeny) return now;
+  if (earlier.wouldDeny || now.policies.length === 0) return earlier;
+  return { ...now, policies: [...new Set([...earlier.policies, ...now.policies])] };
 }
