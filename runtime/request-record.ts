@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { AuditLine } from '#crds/parts/audit-line';
 import type { Identity } from '#runtime/incoming/identity';
 import type { BridgeName, Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
@@ -26,7 +27,7 @@ export interface RequestTrace {
 }
 
 /** `tool_error`: the tool answered with `isError`. `failure`: the backend or this gateway answered with an error. */
-export type Outcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
+export type Outcome = AuditLine['outcome'];
 
 /** Record of one request for audit, metrics and log. Each stage adds its facts. */
 export class RequestRecord implements Entry {

@@ -32,12 +32,16 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
+const MANAGEMENT = 'management_[A-Za-z0-9_]{1,50}';
+/** Event types of the management API, one for each operation. */
+export const MANAGEMENT_EVENT = new RegExp(`^${MANAGEMENT}$`);
+
 /** A misspelt type would silently record nothing, or exclude nothing. */
 const EventType = z
   .string()
   .max(64)
   .regex(
-    new RegExp(`^(${AUDIT_EVENT_TYPES.join('|')}|management_[A-Za-z0-9_]{1,50})$`),
+    new RegExp(`^(${AUDIT_EVENT_TYPES.join('|')}|${MANAGEMENT})$`),
     `not an audit event type; write one of ${AUDIT_EVENT_TYPES.join(', ')}, or management_<operation>`,
   );
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { request } from 'undici';
+import { auditLinesIn } from '../gateway/audit-lines.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { arrange, keyFile, type Arrangement, type ArrangementOptions } from './arrangement.ts';
 import { callWhoami } from './call-tool.ts';
@@ -130,6 +131,9 @@ describe('the gateway with its authorization server', () => {
     await client.revoke(tokens.refresh_token);
     for (const type of ['auth_token_issued', 'auth_token_refreshed', 'auth_token_revoked'])
       await logged(`"type":"${type}"`);
+    expect(auditLinesIn(setup.gateway.log()).map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['auth_client_registered', 'auth_login_started', 'auth_login_completed', 'auth_consent']),
+    );
     for (const secret of [tokens.access_token, ...tokens.refresh_token.split('.').slice(1, 2)])
       expect(setup.gateway.log()).not.toContain(secret);
   });

@@ -1,43 +1,24 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import { z } from 'zod';
+import type { AuditLine } from '#crds/parts/audit-line';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { sessionLogId } from '#runtime/mcp/sessions/session-log-id';
 import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
+import { auditLinesIn } from '../gateway/audit-lines.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-const Event = z.object({
-  type: z.string(),
-  outcome: z.string(),
-  subjects: z.record(z.string(), z.string()),
-  target: z.record(z.string(), z.string()),
-  metadata: z.object({
-    transport: z.string().optional(),
-    revision: z.string().optional(),
-    session: z.string().optional(),
-  }),
-  data: z.record(z.string(), z.unknown()).optional(),
-});
-type Event = z.infer<typeof Event>;
-
 const AUDIT = { audit_config: { enabled: true } };
 
-/** Returns all audit events so far. The log has other lines between them. */
-const eventsOf = (gateway: ServedGateway): Event[] =>
-  gateway
-    .log()
-    .split('\n')
-    .filter((line) => line.includes('"audit_id"'))
-    .map((line) => Event.parse(JSON.parse(line)));
+const eventsOf = (gateway: ServedGateway) => auditLinesIn(gateway.log());
 
 /** Waits for events of this type, and returns them. */
-async function ofType(gateway: ServedGateway, type: string): Promise<Event[]> {
+async function ofType(gateway: ServedGateway, type: string): Promise<AuditLine[]> {
   const found = () => eventsOf(gateway).filter((event) => event.type === type);
   await until(`an event ${type}`, () => found().length > 0);
   return found();

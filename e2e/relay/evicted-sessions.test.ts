@@ -7,6 +7,7 @@ import { send, SessionClient } from '../gateway/session-client.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
+import { auditLinesIn } from '../gateway/audit-lines.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -14,11 +15,7 @@ afterEach(closeAll);
 const AUDIT = { audit_config: { enabled: true } };
 
 const auditOf = (gateway: ServedGateway, type: string) =>
-  gateway
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{"audit_id"') && line.includes(`"type":"${type}"`))
-    .map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
+  auditLinesIn(gateway.log()).filter((line) => line.type === type);
 
 const metricsOf = async (gateway: ServedGateway) =>
   (await fetch(`http://127.0.0.1:${gateway.runtime.address.privatePort}/metrics`)).text();

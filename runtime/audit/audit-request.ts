@@ -48,7 +48,6 @@ export function auditRequest(
 ): void {
   const type = typeOf(requestRecord.method);
   if (!audit.wants(type)) return;
-  const { decision, code } = requestRecord;
   const event: AuditEvent = {
     type,
     outcome: requestRecord.outcome,
@@ -75,8 +74,7 @@ export function auditRequest(
       session: requestRecord.session,
       trace_id: requestRecord.traceId,
     },
-    policies: decision && !isOpen(decision) ? decision.policies : undefined,
-    ...(decision?.wouldDeny === true || code !== undefined ? { details: detailsOf(requestRecord) } : {}),
+    ...decided(requestRecord),
     ...(audit.wantsRequest && requestRecord.params !== undefined ? { request: requestRecord.params } : {}),
     ...(audit.wantsResponse && requestRecord.answer !== undefined ? { response: requestRecord.answer } : {}),
   };
@@ -95,6 +93,13 @@ function detailsOf({ decision, code, webhook, limit }: RequestRecord): Record<st
     ...(limit === undefined ? {} : { limit }),
     ...(decision?.wouldDeny ? { would_deny: true } : {}),
   };
+}
+
+function decided(requestRecord: RequestRecord): Pick<AuditEvent, 'policies' | 'details'> {
+  const { decision, code } = requestRecord;
+  const policies = decision && !isOpen(decision) ? decision.policies : undefined;
+  if (decision?.wouldDeny !== true && code === undefined) return { policies };
+  return { policies, details: detailsOf(requestRecord) };
 }
 
 /** Without policies, each caller may call each entry. */

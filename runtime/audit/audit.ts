@@ -1,13 +1,12 @@
 import type { AuditEventType } from '#crds/parts/audit';
 import type { BridgeName } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
-
-export type AuditOutcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
+import type { Outcome } from '#runtime/request-record';
 
 /** One audit event. The audit stream adds `logged_at`, `component` and, if absent, `audit_id`. */
 export interface AuditEvent {
   readonly type: AuditEventType;
-  readonly outcome: AuditOutcome;
+  readonly outcome: Outcome;
   /** Id of the request; the same in log and audit. */
   readonly audit_id?: string;
   /** Address of the client. A forwarding header counts only if a trusted proxy wrote it. */

@@ -1,4 +1,5 @@
-import type { Audit, AuditOutcome } from '#runtime/audit/audit';
+import type { Outcome } from '#runtime/request-record';
+import type { Audit } from '#runtime/audit/audit';
 import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
@@ -100,7 +101,7 @@ async function findAgain({ clients }: DecisionSettings, clientId: string): Promi
 
 function note(
   { record }: DecisionSettings,
-  outcome: AuditOutcome,
+  outcome: Outcome,
   { request, user }: AuthorizeLogin,
   { remoteAddress: source }: RequestFacts,
 ): void {
