@@ -20,8 +20,8 @@ export const referencesOption = (): Option =>
     .choices(['error', 'warn'])
     .default('error');
 
-function readDuration(text: string): number {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
+export function readDuration(text: string): number {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
   return millisecondsOf(text);
 }
 

@@ -1,4 +1,5 @@
 import { Argument, type Command, CommanderError, Help, type Option } from 'commander';
+import { addAudit } from './audit/add-audit.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addClients } from './clients/add-clients.ts';
 import { addLogin } from './add-login.ts';
@@ -228,6 +229,7 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
     addDiff,
     addLooking,
     addLogs,
+    addAudit,
     addLogin,
     addClientCommands,
     ...RECORDS,

@@ -6,7 +6,10 @@ import { PODS } from './resources.ts';
 
 export interface LogSelection {
   container: string;
-  tailLines: number;
+  /** Number of last lines; absent: all. */
+  tailLines?: number;
+  /** RFC 3339, in whole seconds; absent: from the first line. */
+  sinceTime?: string;
   follow: boolean;
   signal: AbortSignal;
 }
@@ -14,13 +17,13 @@ export interface LogSelection {
 /** Longest silence of a container. Milliseconds. */
 const LONGEST_SILENCE = 24 * 3_600_000;
 
-/** Yields the last lines; with `follow` also new ones until the container ends or `signal`. @throws ApiError if refused or cut off */
+/** Yields the selected lines; with `follow` also new ones until the container ends or `signal`. @throws ApiError if refused or cut off */
 export async function* readPodLog(
   api: Pick<KubeApi, 'stream'>,
   place: ObjectKey,
-  { container, tailLines, follow, signal }: LogSelection,
+  { container, tailLines, sinceTime, follow, signal }: LogSelection,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const query = { container, tailLines: String(tailLines), follow: String(follow) };
+  const query = { container, tailLines: tailLines?.toString(), sinceTime, follow: String(follow) };
   const path = pathOf(PODS, place, 'log');
   const wanted: Exchange = { verb: 'get', resource: 'pods/log', method: 'GET', path, query, accept: '*/*' };
   // Even the response headers arrive only with the first line.
