@@ -77,7 +77,8 @@ describeWithCluster('the command on a cluster', (cluster) => {
     const port = await findFreePort();
     const url = `http://127.0.0.1:${port}/mcp`;
     const ours = new Stage(cluster, { name: stage.namespace, delete: () => Promise.resolve() });
-    await ours.apply(server('open', 'tools', { incomingAuth: { type: 'anonymous', resourceUrl: url } }));
+    const incomingAuth = { type: 'anonymous', resourceUrl: url };
+    await ours.apply(server('open', 'tools', { incomingAuth, audit: { enabled: true } }));
     const shown = await eventually(
       () => as('viewer', 'status', 'open'),
       ({ code, stdout }) => code === 0 && /^open {2}Ready {2}\S+ {2}\d+ tools$[^]*^ {2}whoami +Ready/m.test(stdout),
@@ -92,7 +93,17 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('connect', 'cursor', '--server', 'open')).toContain(`"url": "${url}"`);
     const forwarded = await forwardPorts(cluster, stage.namespace, 'service/vmcp-open', { [port]: 4483 });
     try {
+      const following = place.start(['audit', '-f', '-o', 'json', ...to('editor')]);
       expect(await vmcp('try', '--server', 'open', '--no-browser')).toContain('whoami');
+      await eventually(
+        () => following.output(),
+        (text) => text.includes('"type":"mcp_tools_list"'),
+      );
+      following.signal('SIGINT');
+      await following.ended;
+      expect(await vmcp('audit', '--outcome', 'success')).toMatch(/^TIME +USER[^]* tools\/list /);
+      expect(await vmcp('audit', '--summary')).toMatch(/^USER[^]* mcp_tools_list +- +success +\d+ /m);
+      expect((await as('viewer', 'audit')).code).toBe(8);
     } finally {
       await forwarded.stop();
       await cluster.ask('DELETE', `${SERVERS(stage.namespace)}/open`);

@@ -86,6 +86,8 @@ describe('a single MCPServer on one machine', () => {
       () => (existsSync(join(place.path, 'audit.jsonl')) ? place.read('audit.jsonl') : ''),
       (lines) => lines.includes('mcp_tool_call'),
     );
+    const { stdout } = await place.run(['audit', '--tool', 'who', '--user', 'alice', '-o', 'json']);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'success', target: { name: 'who', backend: 'inside' } });
     const status = JSON.parse((await place.run(['status', 'MCPServer/inside', '-o', 'json'])).stdout) as object;
     expect(status).toMatchObject({
       kind: 'MCPServer',
