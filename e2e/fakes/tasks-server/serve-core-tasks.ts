@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js';
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolResultSchema, ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Request, Response } from 'express';
@@ -48,6 +49,17 @@ export async function serveCoreTasks(port = 0): Promise<CoreTasksServer> {
     }
     await transport.handleRequest(request, response, request.body);
   });
+  /* eslint-disable @typescript-eslint/no-deprecated -- backends still speak the transport of 2024-11-05 */
+  const channels = new Map<string, SSEServerTransport>();
+  app.get('/sse', async (_request: Request, response: Response) => {
+    const channel = new SSEServerTransport('/messages', response);
+    channels.set(channel.sessionId, channel);
+    await build().connect(channel);
+  });
+  /* eslint-enable @typescript-eslint/no-deprecated */
+  app.post('/messages', async (request: Request, response: Response) => {
+    await channels.get(String(request.query.sessionId))?.handlePostMessage(request, response, request.body);
+  });
   const listener = app.listen(port, '127.0.0.1');
   await once(listener, 'listening');
   return {
@@ -56,7 +68,7 @@ export async function serveCoreTasks(port = 0): Promise<CoreTasksServer> {
     state,
     async close() {
       taskStore.cleanup();
-      for (const transport of transports.values()) await transport.close();
+      for (const transport of [...transports.values(), ...channels.values()]) await transport.close();
       listener.closeAllConnections();
       await new Promise((resolve) => listener.close(resolve));
     },
@@ -64,6 +76,11 @@ export async function serveCoreTasks(port = 0): Promise<CoreTasksServer> {
 }
 
 const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
+
+/** Returns a server with tasks of its own, for a channel. */
+export function buildCoreTasks() {
+  return buildServer(new InMemoryTaskStore(), new InMemoryTaskMessageQueue(), { began: 0 });
+}
 
 function buildServer(
   taskStore: InMemoryTaskStore,

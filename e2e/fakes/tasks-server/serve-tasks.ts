@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { elicitation, TASK_TOOLS, text, type Task, type TaskTool } from './task-tools.ts';
 
 type Values = Record<string, unknown>;
-interface Rpc {
+export interface Rpc {
   readonly id: string | number;
   readonly method: string;
   readonly params: Values;
@@ -67,7 +67,8 @@ export async function serveTasks(options: TasksServerOptions = {}): Promise<Task
   };
 }
 
-class Tasks {
+/** The server without a transport. */
+export class Tasks {
   readonly tasks: Map<string, Task>;
   readonly requests: { message: Rpc; headers: IncomingMessage['headers'] }[] = [];
   readonly #options: TasksServerOptions;
@@ -95,12 +96,25 @@ class Tasks {
         .end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
     try {
       this.#checkHeaders(message, req.headers);
-      if (method === 'subscriptions/listen') this.#listen(message, res);
+      if (method === 'subscriptions/listen') this.#listenOn(message, res);
       else answer(200, { result: this.#resultOf(message) });
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const { code, data, status } = error;
       answer(status, { error: { code, message: error.message, data } });
+    }
+  }
+
+  /** Answers a request of a channel. `tell` takes all messages. */
+  answer(message: Rpc, tell: (text: string) => void): void {
+    const { id, method } = message;
+    const say = (outcome: object) => tell(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
+    try {
+      if (method === 'subscriptions/listen') this.#listen(message, tell);
+      else say({ result: this.#resultOf(message) });
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      say({ error: { code: error.code, message: error.message, data: error.data } });
     }
   }
 
@@ -198,15 +212,21 @@ class Tasks {
     this.#listeners.get(task.taskId)?.(task);
   }
 
-  #listen({ id, params }: Rpc, res: ServerResponse): void {
+  #listenOn(message: Rpc, res: ServerResponse): void {
+    this.#listen(message, (text) => {
+      if (!res.headersSent) res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(`data: ${text}\n\n`);
+    });
+  }
+
+  #listen({ id, params }: Rpc, tell: (text: string) => void): void {
     const { taskIds = [] } = params.notifications as { taskIds?: string[] };
     if (taskIds.length > 0 && !declares(params)) throw missing();
     const known = taskIds.filter((one) => this.tasks.has(one));
     const say = (method: string, rest: object) => {
       const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
-      res.write(`data: ${JSON.stringify({ jsonrpc: '2.0', method, params: { ...rest, _meta } })}\n\n`);
+      tell(JSON.stringify({ jsonrpc: '2.0', method, params: { ...rest, _meta } }));
     };
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
     say('notifications/subscriptions/acknowledged', { notifications: { taskIds: known } });
     for (const one of known) this.#listeners.set(one, (task) => say('notifications/tasks', detailed(task)));
   }

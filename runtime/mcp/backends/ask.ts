@@ -1,7 +1,7 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '../era.ts';
-import type { AnswerSink, Backend, BackendCall } from './backend.ts';
+import type { AnswerSink, Backend, BackendCall, StreamEvent } from './backend.ts';
 import { callFailure, type CallFailure } from './failures.ts';
 import { ownRequest } from './own-request.ts';
 
@@ -17,6 +17,8 @@ export interface Question extends Pick<BackendCall, 'session' | 'caller'> {
   readonly isProbe?: boolean;
   /** The receiving pod. Undefined: any. */
   readonly address?: string | undefined;
+  /** Takes requests of the backend, which a channel may send on any call. */
+  readonly onRequest?: (event: StreamEvent) => void;
 }
 
 export interface Answer {
@@ -42,7 +44,8 @@ export function ask(backend: Backend, question: Question): Promise<Answer> {
   const { identity, era, session, caller, method, headers, deadline } = question;
   return new Promise((resolve, reject) => {
     const unanswered = () => reject(new NoAnswer(callFailure(backend.name, 'protocol', true)));
-    const sink = collect((text, status, sessionId) => resolve(read(text, status, sessionId)), reject, unanswered);
+    const done = (text: string, status: number, sessionId?: string) => resolve(read(text, status, sessionId));
+    const sink = collect(done, reject, unanswered, question.onRequest);
     backend.send({
       identity,
       era,
@@ -65,6 +68,7 @@ function collect(
   done: (text: string, status: number, sessionId: string | undefined) => void,
   failed: (error: NoAnswer) => void,
   unanswered: () => void,
+  onRequest?: (event: StreamEvent) => void,
 ): AnswerSink {
   let session: string | undefined;
   return {
@@ -72,8 +76,9 @@ function collect(
     open: (_flow, sessionId) => {
       session = sessionId;
     },
-    event: ({ data, message }) => {
-      if (message?.kind === 'response') done(data, 200, session);
+    event: (event) => {
+      if (event.message?.kind === 'response') done(event.data, 200, session);
+      else if (event.message?.kind === 'request') onRequest?.(event);
     },
     accepted: () => undefined,
     close: (complete) => {

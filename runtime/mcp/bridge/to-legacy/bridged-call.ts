@@ -144,8 +144,9 @@ export class BridgedCall implements UpstreamHost, ParkedCall, RequestHost {
   isTask(body: Buffer, session: BridgedSession): boolean {
     const task = this.taskTtl === undefined ? undefined : createdTask(body);
     if (!task) return false;
-    session.keepFor(typeof task.ttl === 'number' ? task.ttl : undefined);
-    const taskId = taskIdOf({ ...session.target, id: String(task.taskId) });
+    const id = String(task.taskId);
+    session.tasks.note(id, task, this.#deps.now());
+    const taskId = taskIdOf({ ...session.target, id });
     this.#finish({ render: (idText) => renderTask(idText, modernTask(task, taskId), 'task') });
     return true;
   }

@@ -9,20 +9,19 @@ import { PROGRESS, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { ASSUMED } from '#runtime/mcp/sessions/capabilities';
 import { backendSessionHeaders, notify, sendInitialized } from '#runtime/mcp/sessions/open-backend-session';
 import type { BackendSession } from '#runtime/mcp/sessions/session';
+import { relatedTask } from '../members-of.ts';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { ClientProfile } from './client-profile.ts';
 import { isAnswerable, refuseRequest } from './input-round.ts';
 import { LogLevel } from './log-level.ts';
 import { openSession } from './open-session.ts';
 import { SessionStream } from './session-stream.ts';
+import { SessionTasks } from './session-tasks.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
 import type { TaskSession } from './modern-task.ts';
 import type { TaskInput } from './task-input.ts';
 
 const MAX_EARLY = 16;
-/** Milliseconds for which tasks keep a session at most. */
-const LONGEST_KEPT = 86_400_000;
-const USUALLY_KEPT = 3_600_000;
 const NONE: readonly string[] = [];
 /** Milliseconds. */
 const MISSED_EVERY = 10_000;
@@ -71,6 +70,7 @@ export class BridgedSession {
   readonly listeners = new Set<SessionListener>();
   /** Streams for the input of tasks, by the backend's own ids. */
   readonly inputs = new Map<string, TaskInput>();
+  readonly tasks = new SessionTasks();
   readonly subscriptions = new SessionSubscriptions(async (method, uri) => {
     const answer = await this.request(method, JSON.stringify({ uri }));
     return answer?.result !== undefined;
@@ -91,7 +91,6 @@ export class BridgedSession {
   readonly #level = new LogLevel();
   #target: BackendSession | undefined;
   #stream: SessionStream | undefined;
-  #keptUntil = -Infinity;
   #lastId = 0;
   #lastMissed = -Infinity;
 
@@ -121,14 +120,15 @@ export class BridgedSession {
     this.#target = { backend: backend.name, at: backend, capabilities, initialized: true, ...session };
   }
 
-  /** The session has a task, which ends with it. `ttl`: milliseconds. */
-  keepFor(ttl = USUALLY_KEPT): void {
-    this.#keptUntil = Math.max(this.#keptUntil, this.#deps.now() + Math.min(ttl, LONGEST_KEPT));
-  }
-
   /** Whether the session may have a task. The backend is not told of its end: another process may continue it. */
   get isKept(): boolean {
-    return this.#deps.now() < this.#keptUntil;
+    return this.tasks.isAny(this.#deps.now());
+  }
+
+  /** The session waits for requests about its tasks. Backends ask for their input on other streams. */
+  rest(): void {
+    this.#stream?.close();
+    this.#stream = undefined;
   }
 
   /** @throws Error before the session is open */
@@ -197,7 +197,7 @@ export class BridgedSession {
   take({ message, data }: StreamEvent): void {
     if (!message || message.kind === 'response') return;
     const text = message.cleanText(data);
-    if (message.kind === 'request') this.#asked(message, text);
+    if (message.kind === 'request') this.#asked(message, text, message.hasReservedMeta ? relatedTask(data) : undefined);
     else if (message.method === 'notifications/cancelled') this.#withdrawn(text);
     else if (message.method === PROGRESS) this.#callOf(message, data)?.notify(message, text);
     else if (message.method === UPDATED) this.#updated(text);
@@ -217,7 +217,12 @@ export class BridgedSession {
    * A request that names no call belongs to a running one: a call that waits for its client asks nothing else. All calls are of one
    * principal and client, so the one with the fewest questions takes it.
    */
-  #asked(message: BackendMessage, data: string): void {
+  #asked(message: BackendMessage, data: string, taskId: unknown): void {
+    const input = typeof taskId === 'string' ? this.inputs.get(taskId) : undefined;
+    if (input) {
+      input.ask(message, data);
+      return;
+    }
     let call: SessionCall | undefined;
     for (const one of this.calls.all())
       if (one.isRunning && one.takesInput && !(call && call.questions <= one.questions)) call = one;
@@ -249,6 +254,7 @@ export class BridgedSession {
     const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
     this.#early.delete(JSON.stringify(params?.requestId));
     for (const call of this.calls.all()) call.withdraw(params?.requestId);
+    for (const input of this.inputs.values()) input.withdraw(params?.requestId);
   }
 
   #callOf(message: BackendMessage, data: string): SessionCall | undefined {

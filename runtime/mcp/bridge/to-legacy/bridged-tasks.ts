@@ -87,7 +87,7 @@ export class BridgedTasks {
     if (method === 'tasks/cancel') await this.#ask('tasks/cancel', task, call, session);
     const { result: state, text } = await this.#ask('tasks/get', task, call, session);
     if (!state) return renderError(idText, errorOf(text));
-    session.keepFor(typeof state.ttl === 'number' ? state.ttl : undefined);
+    session.tasks.note(task.id, state, this.#deps.now());
     if (method === 'tasks/get') return renderTask(idText, await this.#stateOf(state, task, call, session), 'result');
     if (method === 'tasks/cancel') session.inputs.get(task.id)?.close();
     else if (isJsonObject(responses) && !hasEnded(state)) {
@@ -133,6 +133,7 @@ export class BridgedTasks {
       paramsText: JSON.stringify({ taskId: id }),
       headers: session.headers,
       address: session.target.address,
+      onRequest: (event) => session.take(event),
       deadline: Math.min(deadline || LONGEST, LONGEST),
     });
   }

@@ -152,6 +152,7 @@ export class SessionPool {
     if (session.uses > 0) return;
     const isUnpooled = pooled?.key === undefined && !session.isKept;
     if (isUnpooled || this.#isRetired) void this.#end(session);
+    else if (pooled?.key === undefined) session.rest();
   }
 
   /** The backend does not know the session any more. Its running calls continue. */

@@ -2,6 +2,7 @@ import type { AnswerSink, Backend, RunningCall, StreamEvent } from '#runtime/mcp
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { BridgedSession } from './bridged-session.ts';
+import { paramsOf, relatedTask } from '../members-of.ts';
 import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
 
 /** Milliseconds for the backend to send its requests on a new stream. */
@@ -90,12 +91,16 @@ export class TaskInput implements AnswerSink {
     this.#running.abort();
   }
 
-  event({ message, data }: StreamEvent): void {
+  event(event: StreamEvent): void {
+    const { message, data } = event;
     if (!message || this.#isOver) return;
-    const text = message.cleanText(data);
-    if (message.kind === 'request') this.ask(message, text);
-    else if (message.method === 'notifications/cancelled') this.withdraw(requestIdOf(text));
-    else if (message.kind === 'response') this.#end('The task has ended');
+    const { backend, session, taskId } = this.#options;
+    // A channel sends the requests of all calls on the newest one.
+    const isOwn = backend.config.transport === 'streamable-http' || relatedTask(data) === taskId;
+    if (message.kind === 'response') this.#end('The task has ended');
+    else if (!isOwn) session.take(event);
+    else if (message.kind === 'request') this.ask(message, message.cleanText(data));
+    else if (message.method === 'notifications/cancelled') this.withdraw(paramsOf(data).requestId);
   }
 
   awaitsClient(): boolean {
@@ -126,9 +131,4 @@ export class TaskInput implements AnswerSink {
     this.#round.end(this.#options.session, reason);
     this.#options.ended();
   }
-}
-
-function requestIdOf(data: string): unknown {
-  const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
-  return params?.requestId;
 }

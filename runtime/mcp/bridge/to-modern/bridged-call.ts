@@ -120,7 +120,6 @@ export class BridgedCall implements RunningCall, AnswerSink {
   abort(cancelled?: boolean): void {
     if (this.#isOver) return;
     if (cancelled === true) this.#rounds.withdraw();
-    // The client does not know the id of the task.
     this.#task?.cancel();
     this.#end();
     this.#running?.abort(cancelled);
@@ -238,14 +237,16 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #awaitTask(id: string, state: JsonObject): void {
     const { method, target, idText, progressToken } = this.#legacy;
     const isWrapped = this.#parts.tools.isWrapped(target);
-    const result = new TaskResult(
-      { method, idText, progressToken, isWrapped, progress: this.#reply.progress },
-      {
-        emit: (data) => this.#emit(data),
-        finish: (answer) => this.#finish(answer),
-        failed: (failure) => this.#failed(failure),
+    const asked = { method, idText, progressToken, isWrapped, progress: this.#reply.progress };
+    const result = new TaskResult(asked, {
+      emit: (data) => this.#emit(data),
+      finish: (answer) => this.#finish(answer),
+      failed: (failure) => {
+        // The client does not know the id of the task.
+        this.#task?.cancel();
+        this.#failed(failure);
       },
-    );
+    });
     this.#task = new TaskWait(this.#parts, this.#call, id, result);
     this.#task.start(state);
   }

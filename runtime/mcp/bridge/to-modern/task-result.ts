@@ -49,7 +49,7 @@ export class TaskResult implements TaskWaitHost {
     const { progressToken, taskId } = this.#asked;
     if (progressToken !== undefined) {
       this.#progress += 1;
-      const params = JSON.stringify({ progress: this.#progress, message: task.statusMessage }).slice(1);
+      const params = JSON.stringify({ progress: this.#progress, message: textOf(task.statusMessage) }).slice(1);
       this.emit(`{"jsonrpc":"2.0","method":"${PROGRESS}","params":{"progressToken":${progressToken},${params}}`);
     }
     if (taskId === undefined || task.status === this.#status) return;
@@ -70,4 +70,9 @@ export class TaskResult implements TaskWaitHost {
   refused(text: string): void {
     this.#finish(refusal(text, this.#asked));
   }
+}
+
+/** Clients reject a whole message for one member of another type. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
