@@ -35,7 +35,8 @@ const modernClient = (url: string, headers: Headers) => {
     get: async (taskId: string) => (await ask('tasks/get', { taskId })).answer,
     cancel: async (taskId: string) => (await ask('tasks/cancel', { taskId })).answer,
     create: async (n = 1) =>
-      (await ask('tools/call', { name: 'core_compute', arguments: { n, ms: 60_000 } })).answer.result?.taskId as string,
+      (await ask('tools/call', { name: 'core_compute', arguments: { n, ms: 60_000 } })).answer.result?.taskId as
+        string | undefined,
   };
 };
 const createIn = async (session: SessionClient, name: string, args: object = { seconds: 60 }) => {
@@ -49,7 +50,7 @@ describe('tasks across a bridge', () => {
   it('stay unknown to another principal, and to another session', async () => {
     const { gateway, bearer, asked } = await start();
     const [alice, bob] = [await bearer(), await bearer({ sub: 'bob' })];
-    const taskId = await modernClient(gateway.url, alice).create();
+    const taskId = (await modernClient(gateway.url, alice).create()) ?? '';
     const session = await SessionClient.open(gateway.url, alice);
     const [inSession, cached] = [
       await createIn(session, 'modern_slow_compute'),
@@ -72,7 +73,7 @@ describe('tasks across a bridge', () => {
     const { gateway, bearer, asked, allow } = await start();
     const alice = modernClient(gateway.url, await bearer());
     const session = await SessionClient.open(gateway.url, await bearer());
-    const [taskId, inSession] = [await alice.create(), await createIn(session, 'modern_slow_compute')];
+    const [taskId, inSession] = [(await alice.create()) ?? '', await createIn(session, 'modern_slow_compute')];
     await allow('permit(principal, action, resource == Tool::"modern_greet");');
     const before = asked();
     expect((await alice.get(taskId)).error).toEqual(UNKNOWN);
@@ -88,7 +89,7 @@ describe('tasks across a bridge', () => {
     const headers = await bearer();
     const alice = modernClient(gateway.url, headers);
     const session = await SessionClient.open(gateway.url, headers);
-    const [taskId, inSession] = [await alice.create(), await createIn(session, 'modern_slow_compute')];
+    const [taskId, inSession] = [(await alice.create()) ?? '', await createIn(session, 'modern_slow_compute')];
     const before = asked();
     const forged = ['["x","2025-11-25","session",null]', '["x","slow_compute"]', `${taskId}.`, taskId.toUpperCase()];
     for (const one of [...forged, inSession]) expect((await alice.get(one)).error).toEqual(UNKNOWN);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveCoreTasks } from '../fakes/tasks-server/serve-core-tasks.ts';
 import { serveGateway } from '../gateway/serve-gateway.ts';
-import { openStream, send, SessionClient, sendModern, type Reply, type Rpc } from '../gateway/session-client.ts';
+import { openStream, send, SessionClient, sendModern, type Rpc } from '../gateway/session-client.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -76,12 +76,12 @@ describe.each(Object.keys(BACKENDS) as (keyof typeof BACKENDS)[])('a backend wit
     const create = async (of: string, given: object) =>
       (await ask('tools/call', { name: of, arguments: given })).answer.result?.taskId as string;
     const reach = async (taskId: string, status: string) => {
-      let last: Reply | undefined;
+      let last: Rpc['result'] = {};
       await until(`the status ${status}`, async () => {
-        last = await ask('tasks/get', { taskId });
-        return last.answer.result?.status === status;
+        last = (await ask('tasks/get', { taskId })).answer.result ?? {};
+        return last.status === status;
       });
-      return last?.answer.result as NonNullable<Rpc['result']>;
+      return last;
     };
     const done = await reach(await create(tool, args(200)), 'completed');
     expect(JSON.stringify(done.result)).toContain('8');

@@ -143,6 +143,16 @@ describe('tasks of 2025-11-25', () => {
     await until('the task is cancelled', () => methods.includes('tasks/cancel'));
   });
 
+  it('leave the limit with their result', async () => {
+    const { url } = await serve();
+    const gateway = await gatewayTo({ a: url }, { limits: { sessions_per_principal: 1 } });
+    const client = await SessionClient.open(gateway.url);
+    for (let nr = 0; nr < 3; nr += 1) {
+      const taskId = idOf(await create(client, 'a_compute', { n: nr }));
+      expect((await client.request('tasks/result', { taskId })).answer.result).toMatchObject({});
+    }
+  });
+
   it('continue after a restart of the gateway if sessions are stored', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-tasks-'));
     closing({ close: () => rmSync(folder, { recursive: true, force: true }) });

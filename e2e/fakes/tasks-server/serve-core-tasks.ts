@@ -58,7 +58,9 @@ export async function serveCoreTasks(port = 0): Promise<CoreTasksServer> {
   });
   /* eslint-enable @typescript-eslint/no-deprecated */
   app.post('/messages', async (request: Request, response: Response) => {
-    await channels.get(String(request.query.sessionId))?.handlePostMessage(request, response, request.body);
+    const { sessionId } = request.query;
+    const channel = typeof sessionId === 'string' ? channels.get(sessionId) : undefined;
+    await channel?.handlePostMessage(request, response, request.body);
   });
   const listener = app.listen(port, '127.0.0.1');
   await once(listener, 'listening');

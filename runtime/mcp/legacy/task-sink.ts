@@ -53,6 +53,7 @@ function routedAnswer(
 ): string {
   const { backend, taskId: about, relatedTask } = call;
   const spans = decodeBackendMessage(text)?.spans;
+  if (relatedTask !== undefined) request.services.tasks.ended(relatedTask);
   if (!spans?.result || relatedTask !== undefined) return text;
   const open = about === undefined ? nestedTaskOpen(text, spans) : taskOpen(spans);
   const task = readTask(text, open);

@@ -197,7 +197,7 @@ export class BridgedSession {
   take({ message, data }: StreamEvent): void {
     if (!message || message.kind === 'response') return;
     const text = message.cleanText(data);
-    if (message.kind === 'request') this.#asked(message, text, message.hasReservedMeta ? relatedTask(data) : undefined);
+    if (message.kind === 'request') this.#asked(message, text, this.#inputFor(message, data));
     else if (message.method === 'notifications/cancelled') this.#withdrawn(text);
     else if (message.method === PROGRESS) this.#callOf(message, data)?.notify(message, text);
     else if (message.method === UPDATED) this.#updated(text);
@@ -213,12 +213,17 @@ export class BridgedSession {
     return requests;
   }
 
+  /** A request for the input of a task names the task. */
+  #inputFor({ hasReservedMeta }: BackendMessage, data: string): TaskInput | undefined {
+    const taskId = hasReservedMeta ? relatedTask(data) : undefined;
+    return typeof taskId === 'string' ? this.inputs.get(taskId) : undefined;
+  }
+
   /**
    * A request that names no call belongs to a running one: a call that waits for its client asks nothing else. All calls are of one
    * principal and client, so the one with the fewest questions takes it.
    */
-  #asked(message: BackendMessage, data: string, taskId: unknown): void {
-    const input = typeof taskId === 'string' ? this.inputs.get(taskId) : undefined;
+  #asked(message: BackendMessage, data: string, input: TaskInput | undefined): void {
     if (input) {
       input.ask(message, data);
       return;

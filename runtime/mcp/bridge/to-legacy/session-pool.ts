@@ -227,8 +227,10 @@ export class SessionPool {
 
   #endIdle(): void {
     const before = this.#deps.now() - Math.min(LONGEST_IDLE, this.#deps.sessionIdle);
-    for (const session of [...this.#all.keys()])
-      if (session.uses === 0 && session.lastUsed < before && !session.isKept) void this.#end(session);
+    for (const { key, session } of [...this.#all.values()]) {
+      const isIdle = session.uses === 0 && (key === undefined || session.lastUsed < before);
+      if (isIdle && !session.isKept) void this.#end(session);
+    }
     if (this.#all.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
