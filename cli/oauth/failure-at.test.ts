@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { findFreePort } from '../../e2e/gateway/find-free-port.ts';
 import { failureAt } from './failure-at.ts';
+import { boundedFetch } from './oauth-client.ts';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -41,4 +42,12 @@ it('reports why a port is blocked', async () => {
     5,
     'fetch failed: bad port ("vmcp doctor http://127.0.0.1:9/mcp" looks closer)',
   ]);
+});
+
+it('names the server that failed, if it is another one than the endpoint', async () => {
+  const issuer = `http://127.0.0.1:${await findFreePort()}`;
+  const endpoint = new URL('https://mcp.example.com/mcp');
+  const problem: unknown = await boundedFetch(endpoint)(`${issuer}/token`).catch((failure: unknown) => failure);
+  const { message } = failureAt(endpoint, new Error('login', { cause: problem }), { typed });
+  expect(message).toBe(`${issuer} does not answer (nothing listens there): start it, or check the URL`);
 });

@@ -1,3 +1,4 @@
+import { FailedAt } from './failure-at.ts';
 import { randomBytes } from 'node:crypto';
 import type {
   AuthorizationServerMetadata,
@@ -77,14 +78,17 @@ export function createOAuthClient(
 /** Milliseconds. */
 const REQUEST = 10_000;
 
-/** Requests to the endpoint have no deadline, because its streams stay open. */
+/** Requests to the endpoint have no deadline, because its streams stay open. The fetch throws FailedAt without an answer. */
 export function boundedFetch(endpoint: URL): FetchLike {
-  return (url, init) => {
-    if (new URL(url).pathname === endpoint.pathname) return fetch(url, init);
-    return fetch(url, {
-      ...init,
-      signal: AbortSignal.any([AbortSignal.timeout(REQUEST), ...(init?.signal ? [init.signal] : [])]),
-    });
+  return async (url, init) => {
+    const isBounded = new URL(url).pathname !== endpoint.pathname;
+    const signals = [...(isBounded ? [AbortSignal.timeout(REQUEST)] : []), ...(init?.signal ? [init.signal] : [])];
+    try {
+      return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+    } catch (cause) {
+      if (init?.signal?.aborted === true) throw cause;
+      throw new FailedAt(new URL(url), cause);
+    }
   };
 }
 
