@@ -4,6 +4,7 @@ import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
 import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
+import { type PolicyReads, READS_NOTHING } from '#runtime/policy/policy-reads';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
 export interface PreparedAuthServer {
@@ -21,6 +22,7 @@ export class EmbeddedAuthServer {
   #issuer = '';
   linksChanged: (principal: string) => void = () => undefined;
   sharedLogins: () => readonly SharedLogin[] = () => [];
+  policyReads: () => PolicyReads = () => READS_NOTHING;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -94,6 +96,7 @@ export class EmbeddedAuthServer {
       log,
       proxy,
       sharedLogins: () => this.sharedLogins(),
+      policyReads: () => this.policyReads(),
       now: Date.now,
       random: randomBytes,
     });

@@ -1,3 +1,4 @@
+import { MOST_ISSUERS } from '../parts/identity-assertions.ts';
 import { describe, expect, it } from '@jest/globals';
 import { admissionPolicies, namesAt, referencesOf } from '#crds/generate/admission-policy';
 import { nodesOf } from '#crds/generate/schema-node';
@@ -67,7 +68,8 @@ describe('referencesOf, namesAt and admissionPolicies', () => {
     expect(namesAt('spec.headers{}')).toContain('object.spec.headers[j].name == object.spec.headers[k].name');
   });
 
-  it('reject a list in a list', () => {
-    expect(() => namesAt('spec.a[].b[].secretRef')).toThrow('spec.a[].b[].secretRef');
+  it('reject a list in a list without a bound, and read each entry of a bounded one', () => {
+    expect(() => namesAt('spec.a[].b[].secretRef')).toThrow('spec.a[].b[]');
+    expect(namesAt('spec.x.identityAssertions[].clients[].secretRef').split(' + ')).toHaveLength(MOST_ISSUERS);
   });
 });

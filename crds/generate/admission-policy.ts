@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { KIND_NAMES, type KindName } from '../kinds/kind-names.ts';
 import { VERSION } from '../kinds/resource.ts';
 import { OBJECTS } from '../kinds/schemas.ts';
+import { MOST_ISSUERS } from '../parts/identity-assertions.ts';
 import { LABELS_OF_CHILDREN } from '../parts/labels-of-children.ts';
 import { TEMPLATE_PULL_SECRETS } from '../parts/pod.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
@@ -37,8 +38,8 @@ const written = (root: string, below: string) =>
 export function namesAt(path: string): string {
   const [list = '', below, deeper] = path.split(/\[\]|\{\}/);
   if (path.endsWith('=') && below === undefined) return `[?${optional('object', path.slice(0, -1))}]`;
-  if (deeper !== undefined || path.endsWith('='))
-    throw new Error(`${path}: a list in a list, or of texts, cannot be made into one in CEL`);
+  if (deeper !== undefined && !path.endsWith('=')) return namesInLists(list, below ?? '', deeper);
+  if (path.endsWith('=')) throw new Error(`${path}: a list of texts cannot be made into one in CEL`);
   if (below === undefined) return `[?${optional('object', path)}.?name]`;
   const all = optional(rootOf(path), list);
   const plain = all.replaceAll('.?', '.');
@@ -50,6 +51,20 @@ export function namesAt(path: string): string {
   if (below !== '') return `${all}.orValue([]).filter(r, ${written('r', below)}).map(r, r${below}.name)`;
   const first = `!has(r.key) || !${plain}.exists(s, s.name == r.name && s.key < r.key)`;
   return `${all}.orValue([]).filter(r, ${first}).map(r, r.name)`;
+}
+
+/** Lists with lists of references: their number of entries. CEL cannot flatten lists in Kubernetes 1.30, so each entry has its expression. */
+const OUTER_LISTS: Readonly<Record<string, number>> = { identityAssertions: MOST_ISSUERS };
+
+function namesInLists(outer: string, inner: string, below: string): string {
+  const entries = OUTER_LISTS[outer.split('.').at(-1) ?? ''];
+  if (entries === undefined) throw new Error(`${outer}[]${inner}[]: a list in a list needs a bound`);
+  const all = optional('object', outer);
+  const list = optional('', inner.slice(1)).slice(1);
+  return Array.from(
+    { length: entries },
+    (_, index) => `${all}[?${index}].${list}.orValue([]).filter(r, ${written('r', below)}).map(r, r${below}.name)`,
+  ).join(' + ');
 }
 
 interface Demand {

@@ -10,6 +10,7 @@ import {
   text,
 } from './primitives.ts';
 import { listByKey } from './collections.ts';
+import { identityAssertionRules, IdentityAssertionIssuer, MOST_ISSUERS } from './identity-assertions.ts';
 import { DEFAULTS, LONGEST_LOGIN_DAYS } from './defaults.ts';
 import { secureUrl, urlIsSecure } from './oidc-config.ts';
 import { SecretKeyRef } from './references.ts';
@@ -61,6 +62,16 @@ const clients = {
   clients: listByKey(RegisteredClient, 64, 'clientId')
     .optional()
     .describe('Clients that the administrator registers, beside those that register themselves.'),
+  identityAssertions: listByKey(IdentityAssertionIssuer, MOST_ISSUERS, 'issuer')
+    .optional()
+    .describe(
+      'Identity providers whose assertions (ID-JAG) the clients of a company redeem: enterprise-managed authorization.',
+    ),
+  blockedUsers: z
+    .array(text(255))
+    .max(1_000)
+    .optional()
+    .describe('Users who get no tokens, and whose tokens are refused: their `sub`, which is `user_id` in audit lines.'),
   scopesSupported: Scopes.default([...DEFAULTS.scopesSupported]).describe('Scopes that clients may ask for.'),
   cimd: z
     .strictObject({ enabled: z.boolean().default(false).describe('Accept and advertise them.') })
@@ -166,6 +177,7 @@ const secureUpstreams: Rule<Providers & { insecureAllowHTTP: boolean }> = {
 
 interface Clients {
   clients?: RegisteredClient[] | undefined;
+  identityAssertions?: IdentityAssertionIssuer[] | undefined;
   scopesSupported: string[];
   insecureAllowHTTP: boolean;
 }
@@ -201,6 +213,7 @@ const scopesAreSupported: Rule<Clients> = {
 const rules = [
   secureKeySets,
   scopesAreSupported,
+  ...identityAssertionRules,
   secureUrl(['issuer'], ['insecureAllowHTTP']),
   secureUrl(['authorizationEndpointBaseUrl'], ['insecureAllowHTTP']),
   secureUpstreams,

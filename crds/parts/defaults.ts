@@ -3,6 +3,7 @@ export const DEFAULTS = {
   accessTokenLifespan: '1h',
   refreshTokenLifespan: '168h',
   authCodeLifespan: '10m',
+  assertionLifetime: '10m',
   revalidateAfter: '1h',
   scopesSupported: ['mcp', 'offline_access'],
   registrationsPerMinute: 10,
@@ -40,6 +41,9 @@ export const DEFAULTS = {
 
 /** Days after which every login ends, however often its tokens are renewed. */
 export const LONGEST_LOGIN_DAYS = 30;
+
+/** Longest lifetime of an assertion of an identity provider. */
+export const LONGEST_ASSERTION_HOURS = 1;
 
 export const KUBERNETES_AUDIENCE = 'toolhive';
 /** Issuer of service account tokens if the cluster's own issuer is unknown. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { text } from '../parts/primitives.ts';
 import { AuthServerConfig } from '../parts/auth-server-config.ts';
+import { IdentityAssertionIssuer as AssertionIssuerConfig, MOST_ISSUERS } from '../parts/identity-assertions.ts';
 import { DEFAULTS } from '../parts/defaults.ts';
 import { described, inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
 import { MAX_REDIRECT_URIS, MAX_URI_LENGTH } from '../parts/redirect-uri.ts';
@@ -101,6 +102,34 @@ export const RegisteredClient = objectLike(ClientConfig, {
 });
 export type RegisteredClient = z.infer<typeof RegisteredClient>;
 
+const asserted = AssertionIssuerConfig.shape;
+const assertionClient = asserted.clients.element.shape;
+
+/** An identity provider whose assertions clients redeem. */
+export const IdentityAssertionIssuer = objectLike(AssertionIssuerConfig, {
+  issuer: Url,
+  jwks_url: Url,
+  ca_bundle_file: meaning(CaBundleRef, File.optional()),
+  clients: z
+    .array(
+      z.strictObject({
+        client_id: assertionClient.clientId,
+        client_secret_file: File.optional().describe('File with the client secret.'),
+        jwks_url: meaning(assertionClient.jwksUrl, Url.optional()),
+      }),
+    )
+    .min(1)
+    .max(64)
+    .describe(asserted.clients.description ?? ''),
+  subject_claim: asserted.subjectClaim,
+  email_claim: asserted.emailClaim,
+  groups_claim: asserted.groupsClaim,
+  tenant: asserted.tenant,
+  scopes: Scopes.optional(),
+  max_lifetime: inMilliseconds(asserted.maxLifetime),
+});
+export type IdentityAssertionIssuer = z.infer<typeof IdentityAssertionIssuer>;
+
 const config = AuthServerConfig.shape;
 const lifespans = config.tokenLifespans.unwrap().shape;
 const bounds = config.limits.unwrap().shape;
@@ -152,6 +181,16 @@ export const AuthServer = objectLike(AuthServerConfig, {
     .max(64)
     .default([])
     .describe(config.clients.description ?? ''),
+  identity_assertions: z
+    .array(IdentityAssertionIssuer)
+    .max(MOST_ISSUERS)
+    .default([])
+    .describe(config.identityAssertions.description ?? ''),
+  blocked_users: z
+    .array(text(255))
+    .max(1_000)
+    .default([])
+    .describe(config.blockedUsers.description ?? ''),
   introspection_clients: z
     .array(
       objectLike(config.introspectionClients, {

@@ -26,6 +26,7 @@ import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import { LimitTable } from '#runtime/rate-limits/limit-table';
 import type { SecretFiles } from '#runtime/secret-files';
 import { createMetrics } from '#runtime/telemetry/metrics';
+import { READS_NOTHING } from '#runtime/policy/policy-reads';
 
 const ignore = () => undefined;
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -73,7 +74,12 @@ async function serveAuthServer(config: RunConfig, { files, observer }: GatewayOp
         readBytes: files.readBytes,
       },
       ...{ readSource: observer.readSource, record: ignore, answered: ignore, log: quiet, proxy: undefined },
-      ...{ sharedLogins: () => [], now: Date.now, random: randomBytes },
+      ...{
+        sharedLogins: () => [],
+        policyReads: () => READS_NOTHING,
+        now: Date.now,
+        random: randomBytes,
+      },
     },
   );
   // The planner has already reported a provider whose Secret is missing.

@@ -15,6 +15,7 @@ import { writeRefreshToken } from '#runtime/authserver/token-formats/refresh-tok
 import { createUserTokens } from '#runtime/authserver/upstream-tokens/create-user-tokens';
 import { createListener } from '#runtime/http/listener';
 import { CODE_VERIFIER, type Prepared } from './token-job.ts';
+import { READS_NOTHING } from '#runtime/policy/policy-reads';
 
 // Serves the authorization server's own endpoints on a real port. A second port makes logins without users:
 // `POST /sessions?count=&from=&gens=`, `/codes?count=`, `/clients?count=`, `/memory`.
@@ -57,6 +58,7 @@ const { route } = assembleRoutes({
   unknownProxy: silent,
   answered: silent,
   sharedLogins: () => [],
+  policyReads: () => READS_NOTHING,
 });
 await addClient(CLIENT);
 

@@ -124,6 +124,10 @@ clients:
   - { clientId: robot, jwks: '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}', grants: [client_credentials] }
   - { clientId: worker.1, jwksUrl: 'https://worker.example/jwks', caBundleRef: { name: ca, key: ca.pem }, grants: [client_credentials] }
   - { clientId: local~app, redirectUris: ['http://127.0.0.1/cb', 'my.app:/cb'] }
+identityAssertions:
+  - { issuer: 'https://okta.example', jwksUrl: 'https://okta.example/keys', caBundleRef: { name: ca, key: ca.pem }, clients: [{ clientId: desk }, { clientId: chat, clientSecretRef: { name: a, key: s } }, { clientId: 'https://assistant.example/client.json' }], subjectClaim: oid, emailClaim: mail, groupsClaim: teams, tenant: acme, scopes: [mcp], maxLifetime: 1h }
+  - { issuer: 'https://b.example', jwksUrl: 'https://b.example/keys', clients: [{ clientId: signer, jwksUrl: 'https://signer.example/jwks' }] }
+blockedUsers: [n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg]
 introspectionClients: [{ clientId: gate, clientSecretRef: { name: i, key: s } }]
 revalidateAfter: 30m
 limits: { registrationsPerMinute: 5, clients: 100, pendingLogins: 100, pendingLoginLifespan: 5m }

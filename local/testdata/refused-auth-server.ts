@@ -235,6 +235,34 @@ export const REFUSED_AUTH_SERVER: ManifestCase[] = [
     ],
   },
   {
+    of: 'issuers of assertions with ambiguous, unreadable or insecure clients',
+    text: auth(
+      `identityAssertions:
+  - { issuer: 'https://a.example', jwksUrl: 'http://a.example/keys', clients: [{ clientId: a, clientSecretRef: { name: s, key: k }, jwksUrl: 'https://x.example' }] }
+  - { issuer: 'https://b.example', jwksUrl: 'https://b.example/keys', clients: [{ clientId: a, clientSecretRef: { name: s, key: k } }, { clientId: 'https://c.example/c' }] }
+  - { issuer: 'https://c.example', jwksUrl: 'https://c.example/keys', scopes: [root], clients: [{ clientId: c, jwksUrl: 'http://c.example/jwks' }] }
+  - { issuer: 'https://d.example', jwksUrl: 'https://d.example/keys', maxLifetime: 2h, clients: [{ clientId: d }] }`,
+    ),
+    problems: [
+      '17 spec.authServerConfig.identityAssertions[0].clients[0].jwksUrl: not allowed beside clientSecretRef; keep one of clientSecretRef and jwksUrl',
+      '20 spec.authServerConfig.identityAssertions[3].maxLifetime: out of range; write a duration from 1m to 1h',
+      '17 spec.authServerConfig.identityAssertions[0].jwksUrl: these keys are read by http on loopback only; write an https URL, or set insecureAllowHTTP to true',
+      '19 spec.authServerConfig.identityAssertions[2].clients[0].jwksUrl: these keys are read by http on loopback only; write an https URL, or set insecureAllowHTTP to true',
+      '19 spec.authServerConfig.identityAssertions[2].scopes[0]: a scope is not in scopesSupported; write it there, or remove it here',
+      '18 spec.authServerConfig.identityAssertions[1].clients[0]: the client has its credential in another entry already; remove it here',
+      '18 spec.authServerConfig.identityAssertions[1].clients[1]: the client is public and its id is the URL of a metadata document, which is not read; set cimd.enabled to true, or write its clientSecretRef or jwksUrl',
+    ],
+  },
+  {
+    of: 'an issuer of assertions with a client that has no id',
+    text: auth(
+      "identityAssertions:\n  - { issuer: 'https://a.example', jwksUrl: 'https://a.example/keys', clients: [{ clientId: 'a b' }] }",
+    ),
+    problems: [
+      '17 spec.authServerConfig.identityAssertions[0].clients[0].clientId: not a client id; write letters, digits, dots, hyphens, underscores and tildes, or an https URL',
+    ],
+  },
+  {
     of: 'a client with an id that HTTP Basic cannot carry',
     text: auth("clients:\n  - { clientId: 'a:b', redirectUris: ['https://a.example/cb'] }"),
     problems: [

@@ -6,7 +6,7 @@ import type { Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList, KeyReference } from './file-list.ts';
 import { renderAuthServerStorage } from './render-storage.ts';
-import { renderClient } from './render-client.ts';
+import { renderAssertionIssuer, renderClient } from './render-client.ts';
 import { redirectUriOf, type ResolvedUpstream, resolveUpstream } from './render-upstream.ts';
 import type { Finding } from './finding.ts';
 
@@ -162,6 +162,8 @@ export function resolveAuthServer(
       allowed_redirect_hosts: config.registration.allowedRedirectHosts,
     }),
     clients: config.clients?.map((client) => renderClient(client, files)),
+    identity_assertions: config.identityAssertions?.map((issuer) => renderAssertionIssuer(issuer, files)),
+    blocked_users: config.blockedUsers,
     introspection_clients: config.introspectionClients?.map(({ clientId, clientSecretRef }, index) => ({
       client_id: clientId,
       client_secret_file: files.credential(clientSecretRef, `authServerConfig.introspectionClients[${index}]`),

@@ -5,6 +5,8 @@ import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
 import { isProxied } from '#lib/connections/proxy';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { RouteHandler } from '#runtime/http/listener';
+import type { Identity } from '#runtime/incoming/identity';
+import { openAssertionIssuers } from './assertions/assertion-issuers.ts';
 import { browserCookie } from './browser/browser-cookie.ts';
 import { createBrowsers } from './browser/browsers.ts';
 import { createRepeatAnswer } from './browser/repeat-answer.ts';
@@ -43,8 +45,8 @@ interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
 
 export interface Assembly {
   readonly route: (path: string) => RouteHandler | undefined;
-  /** Returns whether tokens of the client stay valid: those of a client that the administrator removed do not. */
-  readonly serves: (clientId: string | undefined) => boolean;
+  /** Returns whether a token stays valid: those of a removed client and those of a blocked user do not. */
+  readonly serves: (token: Pick<Identity, 'subject' | 'clientId'>) => boolean;
   close(): void;
 }
 
@@ -54,7 +56,11 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const resources = resourcesOf(parts);
   const urls = authServerUrls(config);
   const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
-  const registered = openRegisteredClients(config.clients, { ...parts, allowHttp: config.insecure_allow_http });
+  const keySets = { ...parts, allowHttp: config.insecure_allow_http };
+  const registered = openRegisteredClients(config, keySets);
+  const issuers = openAssertionIssuers(config, keySets);
+  const blocked = new Set(config.blocked_users);
+  const isBlocked = (sub: string) => blocked.has(sub);
   const clients = createClients({ storage, documents, registered, now });
   const frame = { server: new URL(resources[0]).host };
   const cookie = browserCookie(config.issuer, urls.authorize);
@@ -68,10 +74,12 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     browsers,
     limits,
     codeLifespan: lifespans.auth_code_lifespan,
+    isBlocked,
   };
   const nextStep = createNextStep(loginSteps);
   const repeatAnswer = createRepeatAnswer({ ...parts, frame, limits });
-  const tokens = tokenSettings(parts, clients, registered);
+  const assertions = { issuers, reads: parts.policyReads, log };
+  const tokens = { ...tokenSettings(parts, clients, registered), assertions, isBlocked };
   const handlers = {
     token: createIssueTokens(tokens),
     revoke: createRevokeToken(tokens),
@@ -86,11 +94,13 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const renderErrorPage = createErrorPages(frame);
   return {
     route: createRoutes(handlers, { basePaths, readSource, renderErrorPage, answered, log }),
-    serves: (clientId = '') =>
-      isGeneratedId(clientId) || registered.get(clientId) !== undefined || isDocumentUrl(clientId),
+    serves: ({ clientId = '', subject }) =>
+      !isBlocked(subject) &&
+      (isGeneratedId(clientId) || registered.get(clientId) !== undefined || isDocumentUrl(clientId)),
     close() {
       documents?.close();
       registered.close();
+      issuers.close();
     },
   };
 }
@@ -119,7 +129,11 @@ function introspectionClients({ config, readFile, log }: AssemblyParts) {
   });
 }
 
-function tokenSettings(parts: AssemblyParts, clients: Clients, registered: RegisteredClients): TokenSettings {
+function tokenSettings(
+  parts: AssemblyParts,
+  clients: Clients,
+  registered: RegisteredClients,
+): Omit<TokenSettings, 'assertions' | 'isBlocked'> {
   const { config, storage, secrets, keys, sessions, known, providers, userTokens, record, log, changed, now } = parts;
   const { access_token_lifespan: access, refresh_token_lifespan: refresh } = config.token_lifespans;
   const ended = (key: string, sub: string): void => {

@@ -20,6 +20,7 @@ import { openStorage } from './storage/open-storage.ts';
 import type { LinkRow } from './storage/rows.ts';
 import { alice } from './token/testdata/token-server.ts';
 import { writeCode } from './token-formats/authorization-code.ts';
+import { READS_NOTHING } from '#runtime/policy/policy-reads';
 
 const ISSUER = 'http://127.0.0.1:4483';
 const RESOURCE = `${ISSUER}/mcp`;
@@ -86,6 +87,7 @@ describe('createAuthServer', () => {
       log: silent,
       proxy,
       sharedLogins: () => [],
+      policyReads: () => READS_NOTHING,
       now: () => clock.time,
       random: randomBytes,
     });

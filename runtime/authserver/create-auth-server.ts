@@ -3,6 +3,7 @@ import type { RouteHandler } from '#runtime/http/listener';
 import type { Identity } from '#runtime/incoming/identity';
 import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.ts';
 import { assembleRoutes, type Assembly } from './assemble-routes.ts';
+import { revokeAssertions } from './assertions/revocations.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createSigningKeys } from './keys/create-signing-keys.ts';
 import { newKeysMayArrive } from '#runtime/keys/key-rotation';
@@ -66,7 +67,7 @@ class ReloadableAuthServer implements AuthServer {
   /** Boundary 1 keeps this object, so it stays the same across updates. */
   readonly sessions: SessionCheck = {
     claimsOf: (token, oldest) =>
-      this.#current.assembly.serves(token.clientId) ? this.#current.sessions.claimsOf(token, oldest) : undefined,
+      this.#current.assembly.serves(token) ? this.#current.sessions.claimsOf(token, oldest) : undefined,
   };
 
   readonly userTokens: UserTokens = {
@@ -123,6 +124,7 @@ class ReloadableAuthServer implements AuthServer {
     this.#activeConfig = next;
     this.#counted = undefined;
     await this.#leave(before, next);
+    await this.#endBlocked(before.config, next);
   }
 
   async close(): Promise<void> {
@@ -222,6 +224,20 @@ class ReloadableAuthServer implements AuthServer {
     if (gone.userTokens !== other?.userTokens) gone.userTokens.close();
     await closeProviders(gone.providers, other?.providers ?? new Map());
     if (gone.storage !== other?.storage) await gone.storage.close();
+  }
+
+  /** A session that ends here stays ended when the user is unblocked. Until then, its tokens are refused anyway. */
+  async #endBlocked({ blocked_users: before }: AuthServerConfig, { config, storage }: ActiveConfig): Promise<void> {
+    const { now, log } = this.#options;
+    for (const sub of config.blocked_users.filter((one) => !before.includes(one))) {
+      try {
+        await revokeAssertions({ storage, now }, sub);
+        await storage.endUser(sub);
+      } catch (error) {
+        log.warn('the sessions of a blocked user go on after the user is unblocked', { error });
+      }
+      this.#changed(sub);
+    }
   }
 
   #countRows(): Promise<CountedRows> {

@@ -117,6 +117,6 @@ describe('token endpoint with a storage that fails once', () => {
       const { clientId, tokens } = await server.login();
       return () => server.post('/oauth/revoke', { token: tokens.refresh_token, client_id: clientId });
     });
-    expect(met).toEqual(['getSession', 'endSession']);
+    expect(met).toEqual(['getSession', 'get', 'endSession']);
   });
 });

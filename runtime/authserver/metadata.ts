@@ -2,8 +2,10 @@ import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-serve
 import { ALGORITHMS } from '#runtime/incoming/algorithms';
 import { jsonAnswer, type Handler } from './handler.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
+import { JWT_BEARER } from './token/issue-tokens.ts';
 import { authServerUrls } from './urls.ts';
 
+const ID_JAG = 'urn:ietf:params:oauth:grant-profile:id-jag';
 /** Seconds. A new key is published two minutes before it signs. */
 const MAX_AGE = 60;
 const CACHED = { 'Cache-Control': `public, max-age=${MAX_AGE}` };
@@ -14,6 +16,7 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
   const { registration, introspection_clients: introspection, cimd, scopes_supported } = config;
   const methods = authenticationMethods(config);
   const hasMachines = config.clients.some(({ grants }) => grants.includes('client_credentials'));
+  const redeems = config.identity_assertions.length > 0;
   return {
     issuer: urls.issuer,
     authorization_endpoint: urls.authorize,
@@ -23,7 +26,13 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
     scopes_supported,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token', ...(hasMachines ? ['client_credentials'] : [])],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      ...(hasMachines ? ['client_credentials'] : []),
+      ...(redeems ? [JWT_BEARER] : []),
+    ],
+    ...(redeems && { authorization_grant_profiles_supported: [ID_JAG] }),
     token_endpoint_auth_methods_supported: methods,
     ...(methods.includes('private_key_jwt') && { token_endpoint_auth_signing_alg_values_supported: ALGORITHMS }),
     code_challenge_methods_supported: ['S256'],
@@ -42,7 +51,9 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
 }
 
 /** `none` comes first, because some clients take the first one. The MCP SDK drops its secret unless a method for it is listed. */
-function authenticationMethods({ clients }: AuthServerConfig): readonly string[] {
+function authenticationMethods(config: AuthServerConfig): readonly string[] {
+  const asserted = config.identity_assertions.flatMap(({ clients }) => clients);
+  const clients = [...config.clients, ...asserted.map((client) => ({ jwks: undefined, ...client }))];
   const hasSecrets = clients.some(({ client_secret_file: file }) => file !== undefined);
   const hasKeys = clients.some(({ jwks, jwks_url: url }) => jwks !== undefined || url !== undefined);
   return [

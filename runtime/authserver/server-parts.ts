@@ -8,6 +8,7 @@ import { findUnreadable } from '#runtime/find-unreadable';
 import { BoundedMap } from '#runtime/bounded-map';
 import type { ReadSource } from '#runtime/http/read-source';
 import { keepLastRead } from '#runtime/secret-files';
+import type { PolicyReads } from '#runtime/policy/policy-reads';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
 import type { RotatingSecretRing } from '#runtime/keys/create-secret-ring';
@@ -38,6 +39,8 @@ export interface AuthServerOptions {
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
   readonly sharedLogins: () => readonly SharedLogin[];
+  /** Returns what the active policies read of a caller. */
+  readonly policyReads: () => PolicyReads;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly random: (bytes: number) => Buffer;

@@ -1,5 +1,4 @@
 import type { UserToken } from '#runtime/authserver/user-tokens';
-import type { TokenExchange } from '#crds/run-config/outgoing';
 import type { Identity } from '#runtime/incoming/identity';
 import { exchangeError } from './exchange-error.ts';
 
@@ -19,19 +18,8 @@ export function ownSubject(identity: Identity, backend: string, now: number): Su
   return { text: token, key: token, expiresAt };
 }
 
-const ID_TOKEN = /(^|:)id_token$/;
-
-/** Returns the caller's stored token of a provider, or the ID token if the endpoint takes that. @throws RequestError */
-export function storedSubject(
-  identity: Identity,
-  token: UserToken,
-  { subject_token_type: type = 'access_token' }: TokenExchange,
-  backend: string,
-): Subject {
-  const text = ID_TOKEN.test(type) ? token.idToken : token.accessToken;
-  if (text === undefined) {
-    throw exchangeError('token_exchange_no_id_token', backend, new Error('the provider gave no ID token'));
-  }
+/** Returns the caller's stored access token of a provider. */
+export function storedSubject(identity: Identity, { accessToken: text, expiresAt = Infinity }: UserToken): Subject {
   // Two users may link one account, but never share exchanged tokens.
-  return { text, key: JSON.stringify([identity.key, text]), expiresAt: token.expiresAt ?? Infinity };
+  return { text, key: JSON.stringify([identity.key, text]), expiresAt };
 }

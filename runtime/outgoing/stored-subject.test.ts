@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { UnsecuredJWT } from 'jose';
 import { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError } from '#runtime/errors';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
@@ -94,6 +95,21 @@ describe('token exchange with a provider’s stored token', () => {
     const headers = headersOf(open({ subject_token_type: 'id_token' }));
     await expect(headers).rejects.toMatchObject({ answer: { status: 200, code: 'token_exchange_no_id_token' } });
     expect(forms).toHaveLength(0);
+  });
+
+  it('renews an ID token that has expired, and uses the exchanged token no longer than the ID token is valid', async () => {
+    const idToken = (seconds: number) =>
+      new UnsecuredJWT({ iss: 'g', sub: 'a' }).setExpirationTime(clock / 1000 + seconds).encode();
+    const [first, second] = [idToken(60), idToken(1_800)];
+    userTokens.link('alice', 'google', 'google-of-alice', { idToken: first, nextIdToken: second });
+    const credential = open({ subject_token_type: 'id_token' });
+    const before = await headersOf(credential);
+    clock += 61_000;
+    expect(await headersOf(credential)).not.toEqual(before);
+    expect(forms.map((form) => form.get('subject_token'))).toEqual([first, second]);
+    clock += 1_800_000;
+    await expect(headersOf(credential)).rejects.toThrow(LoginNeeded);
+    expect(await credential.login?.isReady(alice)).toBe(false);
   });
 
   it('caches the result for user and token', async () => {

@@ -1,4 +1,3 @@
-import { decodeJwt } from 'jose';
 import type { Xaa } from '#crds/run-config/outgoing';
 import { LoginNeeded, type UserToken } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
@@ -7,12 +6,10 @@ import { type IssuedToken, readAssertionAnswer, readTokenAnswer } from './check-
 import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential } from './credential.ts';
 import { ExchangeCredential } from './exchange-credential.ts';
-import { exchangeError } from './exchange-error.ts';
 import { GRANT as TOKEN_EXCHANGE, TOKEN_TYPE } from './exchange-token.ts';
+import { accountOf, createIdTokens } from './id-tokens.ts';
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-/** Milliseconds that an ID token must still be valid, as the identity provider reads it later. */
-const MARGIN = 10_000;
 
 /**
  * Enterprise-managed authorization: exchanges the caller's stored ID token for an ID-JAG at the identity provider, and redeems it at the
@@ -79,43 +76,4 @@ async function redeem(auth: Xaa, { text, scopes }: Assertion, requester: TokenRe
   const answer = await askTokenEndpoint(request, requester);
   const { backend, now } = requester;
   return readTokenAnswer(answer, { backend, scopes: auth.scopes, subjectToken: text, now: now() });
-}
-
-/**
- * Returns a function that returns a valid ID token of a caller. The stored expiry is that of the access token, and a renewal may keep an
- * old ID token: then the caller must log in again. @throws LoginNeeded, RequestError
- */
-function createIdTokens(provider: string, { backend, userTokens, now }: CredentialDeps) {
-  /** Tokens that no renewal has given a valid ID token, so that each is renewed once. */
-  const outdated = new WeakSet<UserToken>();
-  return async (identity: Identity, stored: UserToken): Promise<string> => {
-    const isCurrent = (idToken: string | undefined, margin = MARGIN) => endOf(idToken) > now() + margin;
-    if (stored.idToken === undefined)
-      throw exchangeError('token_exchange_no_id_token', backend, new Error('the provider gave no ID token'));
-    if (isCurrent(stored.idToken)) return stored.idToken;
-    if (userTokens === undefined || outdated.has(stored)) throw new LoginNeeded(provider);
-    const renewed = await userTokens.renewIdToken(identity, provider, isCurrent);
-    if (renewed.idToken !== undefined && isCurrent(renewed.idToken, 0)) return renewed.idToken;
-    outdated.add(renewed);
-    throw new LoginNeeded(provider);
-  };
-}
-
-/** Returns the end of an ID token in milliseconds since the epoch. The identity provider judges a token without a readable end. */
-function endOf(idToken: string | undefined): number {
-  try {
-    return idToken === undefined ? -Infinity : (decodeJwt(idToken).exp ?? Infinity) * 1000;
-  } catch {
-    return Infinity;
-  }
-}
-
-/** Names the account at the provider, so that another account that a user links later never gets its tokens. */
-function accountOf(idToken = ''): unknown {
-  try {
-    const { iss, sub } = decodeJwt(idToken);
-    return [iss, sub];
-  } catch {
-    return idToken;
-  }
 }

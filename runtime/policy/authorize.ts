@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readsCaller } from '#crds/policy/mentions';
+import { type Mentions, readsCaller } from '#crds/policy/mentions';
 import { validatePolicySet, type PolicySet } from '#crds/policy/validate';
+import { GROUP } from '#crds/policy/vocabulary';
 import type { Authz } from '#crds/run-config/incoming';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
@@ -43,6 +44,7 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
   return {
     id: randomUUID(),
     readsArguments,
+    reads: audited ? { claims: [], groups: false } : readsOf(mentions),
     names: validated.set.names,
     warnings: validated.warnings,
     visible: (identity, action, resource) => audited || lists.decide(identity, action, resource, undefined).allowed,
@@ -56,6 +58,10 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
       return decision.allowed || !audited ? decision : { ...decision, allowed: true, wouldDeny: true };
     },
   };
+}
+
+function readsOf({ claims, literals }: Mentions): Authorizer['reads'] {
+  return { claims, groups: literals.some(({ type }) => type === GROUP) };
 }
 
 function createDeciders(set: PolicySet, authz: Authz, options: AuthorizerOptions, readsArguments: boolean) {

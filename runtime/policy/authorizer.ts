@@ -32,6 +32,8 @@ export interface Authorizer {
   warmUp(action: PolicyAction, resource: PolicyResource): void;
   /** Whether a loaded policy reads `arg_*`. If so, duplicate keys in `arguments` are refused, and arguments are re-serialised. */
   readonly readsArguments: boolean;
+  /** What the policies read of a caller. Empty if they deny nothing. */
+  readonly reads: { readonly claims: readonly string[]; readonly groups: boolean };
   readonly names: readonly NamedResource[];
   readonly warnings: readonly string[];
   /** Identifies this policy set in caches; changes with every reload. */

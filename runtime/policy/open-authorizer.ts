@@ -7,6 +7,7 @@ export function openAuthorizer(): Authorizer {
   return {
     id: randomUUID(),
     readsArguments: false,
+    reads: { claims: [], groups: false },
     names: [],
     warnings: [],
     decide: () => ALLOWED,

@@ -1,3 +1,4 @@
+import { revokeAssertions } from '../assertions/revocations.ts';
 import { auditSubjects } from '../audit-subjects.ts';
 import { checkLoginRate } from '../login/check-login-rate.ts';
 import { beginLogin } from '../login/login-rows.ts';
@@ -86,6 +87,7 @@ async function signOut(settings: ConnectionsSettings, { browser, login, facts }:
   const frame = connectionsFrame(settings, browser);
   const sessions = await storage.sessionsOf(sub);
   if (facts.form.get('confirmed') !== 'yes') return asking(confirmSignOutPage(frame, sessions.length));
+  await revokeAssertions(settings, sub);
   await storage.endUser(sub);
   changed(sub);
   record({

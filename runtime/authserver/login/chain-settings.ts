@@ -20,4 +20,6 @@ export interface ChainSettings extends LoginRowSettings {
   readonly record: Audit['record'];
   readonly log: Log;
   readonly changed: (sub: string) => void;
+  /** Returns whether the administrator blocked a user. */
+  readonly isBlocked: (sub: string) => boolean;
 }

@@ -12,7 +12,7 @@ import { linkAad, pendingAad } from '../keys/aad.ts';
 import { writeCode } from '../token-formats/authorization-code.ts';
 import { openTokens, sealTokens } from '../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from './chain-settings.ts';
-import { otherAccount, outdated } from './refusals.ts';
+import { blocked, otherAccount, outdated } from './refusals.ts';
 
 /** Stores the pending links and the client's code in one operation. @throws PageError when another account is linked; nothing is stored */
 export async function finishLogin(settings: ChainSettings, login: LoginRow, browser: Browser): Promise<Answer> {
@@ -20,6 +20,7 @@ export async function finishLogin(settings: ChainSettings, login: LoginRow, brow
   const sub = login.user?.sub;
   // Nothing is stored for a user before the primary provider, or the browser login, has identified that user.
   if (sub === undefined || (login.sub !== undefined && login.sub !== sub)) throw outdated();
+  if (settings.isBlocked(sub)) throw blocked();
   const id = newId();
   await storeLogin(settings, login, sub, codeOf(settings, login, id));
   if (Object.keys(login.links).length > 0) changed(sub);

@@ -25,6 +25,14 @@ export function outdated(): PageError {
   });
 }
 
+export function blocked(): PageError {
+  return new PageError({
+    status: 403,
+    title: 'Your access is blocked',
+    text: 'The administrator of this server has blocked your account. Nothing was changed. Ask the administrator.',
+  });
+}
+
 export function otherUser(): PageError {
   return new PageError({
     status: 403,

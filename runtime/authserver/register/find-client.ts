@@ -1,7 +1,7 @@
 import { BoundedMap } from '#runtime/bounded-map';
 import { hashId } from '../ids.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-import type { ClientDocuments } from './client-documents.ts';
+import { type ClientDocuments, DocumentUnusable } from './client-documents.ts';
 import type { Client } from './client.ts';
 import { isDocumentUrl } from './document-url.ts';
 import type { RegisteredClients } from './registered-clients.ts';
@@ -18,7 +18,7 @@ const MAX_CLIENT_ID = 2048;
 export interface Clients {
   /** `asker`: address as the limits count it. @throws StorageUnavailable, DocumentUnusable for an unreadable or invalid document */
   find(clientId: string, asker?: string): Promise<Client | undefined>;
-  /** Returns whether the client exists, without reading documents. For endpoints that receive a code or token of the client. */
+  /** Returns whether the client exists. A metadata document that cannot be read does not exist. @throws StorageUnavailable */
   isKnown(clientId: string): Promise<boolean>;
   /** Extends the lifespan of a client that got tokens. @throws StorageUnavailable */
   use(clientId: string): Promise<void>;
@@ -47,17 +47,23 @@ export function createClients({ storage, documents, registered, now }: ClientSet
     return storage.get('client', hashId(clientId));
   }
 
+  async function find(clientId: string, asker?: string): Promise<Client | undefined> {
+    const known = registered.get(clientId);
+    if (known) return known;
+    if (documents !== undefined && isDocumentUrl(clientId)) return documents.read(clientId, asker);
+    return findSelfRegistered(clientId);
+  }
+
   return {
-    async find(clientId, asker) {
-      const known = registered.get(clientId);
-      if (known) return known;
-      if (documents !== undefined && isDocumentUrl(clientId)) return documents.read(clientId, asker);
-      return findSelfRegistered(clientId);
+    find,
+    isKnown: async (clientId) => {
+      try {
+        return (await find(clientId)) !== undefined;
+      } catch (error) {
+        if (error instanceof DocumentUnusable) return false;
+        throw error;
+      }
     },
-    isKnown: async (clientId) =>
-      registered.get(clientId) !== undefined ||
-      (documents !== undefined && isDocumentUrl(clientId)) ||
-      (await findSelfRegistered(clientId)) !== undefined,
     use: async (clientId) => {
       if (registered.get(clientId) === undefined) await lengthen(hashId(clientId));
     },

@@ -1,7 +1,7 @@
 import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts';
 import { ExpiringRows } from './expiring-rows.ts';
 import { HeldByUser } from './held-by-user.ts';
-import { markUsed, openPlainTables, type PlainTables } from './plain-tables.ts';
+import { markUsed, openPlainTables, type PlainTables, putRow, redeemIn } from './plain-tables.ts';
 import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import type {
@@ -10,6 +10,7 @@ import type {
   AuthStorage,
   Finished,
   FinishedLogin,
+  Held,
   Lease,
   PlainRows,
   Redeemed,
@@ -61,11 +62,7 @@ class MemoryStorage implements AuthStorage {
     row: PlainRows[Kind],
     { lifespan, capacity = this.#bounds.rows }: { lifespan: number; capacity?: number },
   ): Promise<boolean> {
-    const rows = this.#plain[kind];
-    if (kind === 'client' && !rows.fits(id, capacity)) return Promise.resolve(false);
-    rows.evictFor(id, capacity);
-    rows.set(id, row, this.#now() + lifespan);
-    return Promise.resolve(true);
+    return Promise.resolve(putRow(this.#plain, kind, id, { row, endsAt: this.#now() + lifespan, capacity }));
   }
 
   get<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
@@ -127,20 +124,22 @@ class MemoryStorage implements AuthStorage {
   }
 
   useAssertion(id: string, lifespan: number): Promise<AssertionUse> {
-    const bounds = { now: this.#now(), lifespan, capacity: this.#bounds.rows };
-    return Promise.resolve(markUsed(this.#plain, id, bounds));
+    return Promise.resolve(markUsed(this.#plain, { id, lifespan }, { now: this.#now(), capacity: this.#bounds.rows }));
   }
 
-  holdSession({ slot, key: newKey, row, lifespan }: SlotSession): Promise<string> {
+  holdSession({ slot, key: newKey, row, lifespan, assertion }: SlotSession): Promise<Held> {
     const now = this.#now();
+    const refusal = assertion && redeemIn(this.#plain, assertion, { now, capacity: this.#bounds.rows });
+    if (refusal) return Promise.resolve({ outcome: refusal });
     const held = this.#plain.slot.get(slot)?.session;
     const key = held !== undefined && this.#sessions.get(held) ? held : newKey;
     const endsAt = sessionEnd(row, lifespan, now);
     this.#sessions.evictFor(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
     this.#keepSession(key, newSession(row, now), endsAt);
+    if (assertion) this.#links.lengthen(row.sub, now + assertion.linksLifespan);
     this.#plain.slot.evictFor(slot, this.#bounds.rows);
     this.#plain.slot.set(slot, { session: key }, endsAt);
-    return Promise.resolve(key);
+    return Promise.resolve({ outcome: 'held', key });
   }
 
   getSession(key: string): Promise<ActiveSession | undefined> {

@@ -16,6 +16,7 @@ const LOOKS_RIGHT: { readonly [Kind in keyof StoredRows]: (row: Partial<StoredRo
   ticket: ({ sub, provider }) => isText(sub) && isText(provider),
   assertion: ({ used_at }) => isNumber(used_at),
   slot: ({ session }) => isText(session),
+  revocation: ({ not_before }) => isNumber(not_before),
   answer: ({ sealed, made_at }) => isText(sealed) && isNumber(made_at),
   code: ({ request, user }) => isText(request?.client_id) && isText(request.code_challenge) && isText(user?.sub),
   session: ({ client_id, sub, scope, user, kid, gen, ends_at }) =>

@@ -16,6 +16,7 @@ import {
   type AuthStorage,
   type Finished,
   type FinishedLogin,
+  type Held,
   type Lease,
   type PlainRows,
   type Redeemed,
@@ -35,7 +36,11 @@ const INDEX: Readonly<Record<keyof PlainRows, string>> = {
   answer: 'answers',
   assertion: 'assertions',
   slot: 'slots',
+  revocation: 'revocations',
 };
+
+/** Refusals of an assertion by the answer of a script. */
+const REFUSED: Readonly<Record<number, 'replayed' | 'full'>> = { 0: 'replayed', 2: 'full' };
 
 const CODE = 'code:';
 
@@ -132,22 +137,24 @@ class RedisStorage implements AuthStorage {
   }
 
   async useAssertion(id: string, lifespan: number): Promise<AssertionUse> {
-    const answer = await this.#parts.durable.run(
-      rows.USE_ASSERTION,
-      this.#prefix,
-      id,
-      millis(lifespan),
-      ROWS_OF_A_KIND,
-    );
-    if (answer === 0) return 'replayed';
-    if (answer === 2) return 'full';
+    const values = [id, millis(lifespan), ROWS_OF_A_KIND];
+    const refusal = REFUSED[Number(await this.#parts.durable.run(rows.USE_ASSERTION, this.#prefix, ...values))];
+    if (refusal) return refusal;
     await this.#makeDurable();
     return 'used';
   }
 
-  async holdSession({ slot, key, row, lifespan }: SlotSession): Promise<string> {
-    const values = [slot, key, row.sub, millis(lifespan), row.ends_at, ...fieldsOf(row)];
-    return String(await this.#redis.run(sessions.HOLD_SESSION, this.#prefix, ...values));
+  async holdSession({ slot, key, row, lifespan, assertion }: SlotSession): Promise<Held> {
+    const { revocations = [] } = assertion ?? {};
+    const used = assertion
+      ? [assertion.id, millis(assertion.lifespan), assertion.issuedAt, millis(assertion.linksLifespan)]
+      : ['', 0, 0, 0];
+    const session = [slot, key, row.sub, millis(lifespan), row.ends_at];
+    const values = [...session, ...used, ROWS_OF_A_KIND, revocations.length, ...revocations, ...fieldsOf(row)];
+    const answer = await this.#parts.durable.run(sessions.HOLD_SESSION, this.#prefix, ...values);
+    if (typeof answer === 'number') return { outcome: REFUSED[answer] ?? 'revoked' };
+    if (assertion) await this.#makeDurable();
+    return { outcome: 'held', key: String(answer) };
   }
 
   async getSession(key: string): Promise<ActiveSession | undefined> {

@@ -139,6 +139,12 @@ export interface AssertionRow {
   readonly used_at: number;
 }
 
+/** End of the assertions about a user or a session that were issued before. It is kept until the last of them has expired. */
+export interface RevocationRow {
+  /** Milliseconds since the epoch. Assertions that were issued at this time or before are refused. */
+  readonly not_before: number;
+}
+
 /** Session that successive grants without a refresh token share, stored under a hash of what they have in common. */
 export interface SlotRow {
   readonly session: string;

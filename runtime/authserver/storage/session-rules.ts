@@ -1,5 +1,5 @@
-import type { LinkRow, ActiveSession, SessionRow } from './rows.ts';
-import type { Finished, FinishedLogin, Rotation } from './storage.ts';
+import type { LinkRow, ActiveSession, RevocationRow, SessionRow } from './rows.ts';
+import type { Finished, FinishedLogin, RedeemedAssertion, Rotation } from './storage.ts';
 
 // Rules of the memory and SQLite storages, which apply them in one step. The scripts in `redis/` follow the same rules.
 
@@ -35,6 +35,11 @@ export function newSession(row: SessionRow, now: number): ActiveSession {
 /** Returns the end of a session. Each use extends it, at most until `ends_at`. */
 export function sessionEnd(session: SessionRow, lifespan: number, now: number): number {
   return Math.min(now + lifespan, session.ends_at);
+}
+
+/** Returns whether the assertion was issued before the revocation, or at the same time. */
+export function isRevoked({ issuedAt }: Pick<RedeemedAssertion, 'issuedAt'>, row: RevocationRow | undefined): boolean {
+  return row !== undefined && issuedAt <= row.not_before;
 }
 
 export function refusalOf(

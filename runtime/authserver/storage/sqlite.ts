@@ -1,8 +1,9 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
-import { parseRow, type StoredRows } from './parse-row.ts';
 import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import { openDatabase, type SqliteDatabase } from '#runtime/storage/sqlite/database';
+import * as plain from './sqlite/plain-rows.ts';
+import { type Columns, rowOf } from './sqlite/plain-rows.ts';
 import { LOGINS } from './sqlite/schema.ts';
 import * as sql from './sqlite/statements.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   AuthStorage,
   Finished,
   FinishedLogin,
+  Held,
   Lease,
   PlainRows,
   Redeemed,
@@ -37,22 +39,16 @@ class SqliteStorage implements AuthStorage {
     row: PlainRows[Kind],
     { lifespan, capacity = ROWS_OF_A_KIND }: { lifespan: number; capacity?: number },
   ): Promise<boolean> {
-    return this.#database.write((now) => {
-      const excess = Number(this.#database.row(sql.SIZE, kind, id, now)?.size) - capacity + 1;
-      if (excess > 0 && kind === 'client') return false;
-      if (excess > 0) this.#database.run(sql.DROP_OLDEST, kind, kind, id, now, excess);
-      this.#database.run(sql.PUT, kind, id, JSON.stringify(row), now + lifespan);
-      return true;
-    });
+    return this.#database.write((now) => plain.put(this.#database, kind, id, { row, now, lifespan, capacity }));
   }
 
   get<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
-    return this.#database.read((now) => rowOf(kind, this.#database.row(sql.GET, kind, id, now)));
+    return this.#database.read((now) => plain.get(this.#database, kind, id, now));
   }
 
   take<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
     return this.#database.write((now) => {
-      const row = rowOf(kind, this.#database.row(sql.GET, kind, id, now));
+      const row = plain.get(this.#database, kind, id, now);
       this.#database.run(sql.REMOVE, kind, id);
       return row;
     });
@@ -102,23 +98,20 @@ class SqliteStorage implements AuthStorage {
   }
 
   useAssertion(id: string, lifespan: number): Promise<AssertionUse> {
-    return this.#database.write((now): AssertionUse => {
-      if (this.#database.row(sql.GET, 'assertion', id, now)) return 'replayed';
-      if (Number(this.#database.row(sql.SIZE, 'assertion', id, now)?.size) >= ROWS_OF_A_KIND) return 'full';
-      this.#database.run(sql.PUT, 'assertion', id, JSON.stringify({ used_at: now }), now + lifespan);
-      return 'used';
-    });
+    return this.#database.write((now) => plain.markUsed(this.#database, { id, lifespan }, now));
   }
 
-  holdSession({ slot, key: newKey, row, lifespan }: SlotSession): Promise<string> {
-    return this.#database.write((now) => {
-      const held = rowOf('slot', this.#database.row(sql.GET, 'slot', slot, now))?.session;
+  holdSession({ slot, key: newKey, row, lifespan, assertion }: SlotSession): Promise<Held> {
+    return this.#database.write((now): Held => {
+      const use = assertion === undefined ? 'used' : plain.redeem(this.#database, assertion, now);
+      if (use !== 'used') return { outcome: use };
+      const held = plain.get(this.#database, 'slot', slot, now)?.session;
       const key = held !== undefined && this.#session(held, now) ? held : newKey;
       const endsAt = sessionEnd(row, lifespan, now);
-      this.#putSession(key, newSession(row, now), now, endsAt);
+      this.#putSession(key, newSession(row, now), now, endsAt, assertion?.linksLifespan);
       this.#endExcess(row.sub, key, now);
       this.#database.run(sql.PUT, 'slot', slot, JSON.stringify({ session: key }), endsAt);
-      return key;
+      return { outcome: 'held', key };
     });
   }
 
@@ -244,10 +237,11 @@ class SqliteStorage implements AuthStorage {
     return rowOf('session', this.#database.row(sql.GET_SESSION, key, now));
   }
 
-  #putSession(key: string, session: ActiveSession, now: number, endsAt: number): void {
+  #putSession(key: string, session: ActiveSession, now: number, endsAt: number, linksLifespan = 0): void {
     const { sub, kid } = session;
+    const linksEnd = Math.max(endsAt, now + linksLifespan);
     this.#database.run(sql.PUT_SESSION, key, sub, kid, JSON.stringify(session), endsAt);
-    this.#database.run(sql.LENGTHEN_LINKS, endsAt, sub, now, endsAt);
+    this.#database.run(sql.LENGTHEN_LINKS, linksEnd, sub, now, linksEnd);
   }
 
   #end(key: string, sub: string, now: number): void {
@@ -275,12 +269,6 @@ class SqliteStorage implements AuthStorage {
     }
     this.#database.run(sql.LENGTHEN_LINKS, endsAt, sub, now, endsAt);
   }
-}
-
-type Columns = ReturnType<SqliteDatabase['row']>;
-
-function rowOf<Kind extends keyof StoredRows>(kind: Kind, columns: Columns): StoredRows[Kind] | undefined {
-  return columns && parseRow(kind, String(columns.row));
 }
 
 function linkOf(columns: Columns): LinkRow | undefined {

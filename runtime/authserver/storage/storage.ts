@@ -7,6 +7,7 @@ import type {
   LinkRow,
   ActiveSession,
   LoginRow,
+  RevocationRow,
   SessionRow,
   SlotRow,
   TicketRow,
@@ -21,7 +22,11 @@ export interface PlainRows {
   answer: AnswerRow;
   assertion: AssertionRow;
   slot: SlotRow;
+  revocation: RevocationRow;
 }
+
+/** Kinds whose rows are never removed for others. */
+export const KEPT_KINDS: readonly (keyof PlainRows)[] = ['client', 'revocation'];
 
 export { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 
@@ -67,7 +72,27 @@ export interface SlotSession {
   readonly key: string;
   readonly row: SessionRow;
   readonly lifespan: number;
+  /** Assertion that is redeemed for the session, at most once. */
+  readonly assertion?: RedeemedAssertion;
 }
+
+export interface RedeemedAssertion {
+  /** Hash of its issuer and `jti`. */
+  readonly id: string;
+  readonly lifespan: number;
+  /** Its `iat`, in milliseconds since the epoch. */
+  readonly issuedAt: number;
+  /** Ids of the revocations that apply to it. */
+  readonly revocations: readonly string[];
+  /** Minimum lifespan of the user's links. */
+  readonly linksLifespan: number;
+}
+
+export type Held =
+  /** `key` of the session. */
+  | { readonly outcome: 'held'; readonly key: string }
+  /** Nothing was changed. `revoked`: a revocation is not older than the assertion. `full`: no more assertions can be remembered. */
+  | { readonly outcome: 'revoked' | 'replayed' | 'full' };
 
 /** Result of asking the primary provider. `user` is set when the provider returned new facts. */
 export type Amendment = Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>;
@@ -106,8 +131,8 @@ export interface AuthStorage {
   readonly kind: 'memory' | 'sqlite' | 'redis';
 
   /**
-   * Writes a row for `lifespan`. At `capacity`, the oldest row is removed for the new one. Clients are never removed:
-   * the result is then false, and nothing is written.
+   * Writes a row for `lifespan`. At `capacity`, the oldest row is removed for the new one. Clients and revocations are never
+   * removed: the result is then false, and nothing is written.
    */
   put<Kind extends keyof PlainRows>(
     kind: Kind,
@@ -143,9 +168,9 @@ export interface AuthStorage {
   useAssertion(id: string, lifespan: number): Promise<AssertionUse>;
   /**
    * Creates the session of a slot, or replaces the row of the active one and extends it. An ended session leaves its slot, so that its
-   * former tokens stay invalid. @returns the key of the session
+   * former tokens stay invalid. In the same step, it redeems the assertion as `useAssertion`, and extends the links of the user.
    */
-  holdSession(session: SlotSession): Promise<string>;
+  holdSession(session: SlotSession): Promise<Held>;
 
   getSession(key: string): Promise<ActiveSession | undefined>;
   /**

@@ -12,6 +12,7 @@ import type { AuthStorage } from '../storage/storage.ts';
 import { authServerUrls } from '../urls.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { FRAME, RESOURCE } from './serve-routes.ts';
+import { READS_NOTHING } from '#runtime/policy/policy-reads';
 
 export const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
 
@@ -48,6 +49,7 @@ export function loginParts(origin: string, { config: more, time, documents, wrap
     clients,
     repeatAnswer,
     sharedLogins: () => [],
+    policyReads: () => READS_NOTHING,
     unknownProxy: () => undefined,
   };
   return { config, urls, clock, now, memory, ...sealed, ...people, frame: FRAME, resources };

@@ -3,7 +3,13 @@ import { openRegisteredClients, type RegisteredClients } from '../register/regis
 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
+/** What opens key sets in tests. The name of a file is its content. */
+export const KEY_SETS = { allowHttp: false, readFile: (file: string) => file, proxy: undefined, log };
+
 /** Opens the clients of a configuration. The name of a secret file is the secret. */
-export function registeredClients({ clients }: Pick<AuthServer, 'clients'>, now: () => number): RegisteredClients {
-  return openRegisteredClients(clients, { allowHttp: false, readFile: (file) => file, proxy: undefined, log, now });
+export function registeredClients(
+  config: Pick<AuthServer, 'clients' | 'identity_assertions'>,
+  now: () => number,
+): RegisteredClients {
+  return openRegisteredClients(config, { ...KEY_SETS, now });
 }

@@ -1,3 +1,4 @@
+import { redeemAssertion } from '../assertions/redeem-assertion.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import type { RegisteredClient } from '../register/registered-clients.ts';
@@ -8,6 +9,9 @@ import { redeemCode } from './redeem-code.ts';
 import { refreshSession } from './refresh-session.ts';
 import type { TokenSettings } from './token-settings.ts';
 
+/** RFC 7523 §2.1. */
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
 interface GrantType {
   readonly issue: (
     facts: RequestFacts,
@@ -15,14 +19,15 @@ interface GrantType {
     clientId: string,
     settings: TokenSettings,
   ) => Promise<Answer>;
-  /** The grant that a registered client needs. */
-  readonly needs: RegisteredClient['grants'][number];
+  /** The grant that a registered client needs. Absent: the grant itself checks its clients. */
+  readonly needs?: RegisteredClient['grants'][number];
 }
 
 const GRANTS: ReadonlyMap<string, GrantType> = new Map<string, GrantType>([
   ['authorization_code', { issue: redeemCode, needs: 'authorization_code' }],
   ['refresh_token', { issue: refreshSession, needs: 'authorization_code' }],
   ['client_credentials', { issue: issueClientToken, needs: 'client_credentials' }],
+  [JWT_BEARER, { issue: redeemAssertion }],
 ]);
 
 /** Creates the token endpoint (RFC 6749 §3.2). */
@@ -31,7 +36,8 @@ export function createIssueTokens(settings: TokenSettings): Handler {
     const parameters = readForm(facts);
     const grantType = required(parameters, 'grant_type');
     const grant = GRANTS.get(grantType);
-    if (!grant) throw new OAuthError('unsupported_grant_type', `The grant types are ${[...GRANTS.keys()].join(', ')}`);
+    if (!grant || (grantType === JWT_BEARER && settings.assertions.issuers.size === 0))
+      throw new OAuthError('unsupported_grant_type', `The grant types are ${[...GRANTS.keys()].join(', ')}`);
     try {
       const clientId = await authenticateClient(facts, parameters, settings);
       checkGrant(grant, settings.registered.get(clientId));
@@ -45,7 +51,7 @@ export function createIssueTokens(settings: TokenSettings): Handler {
 
 /** Clients that register themselves have the grants of users only. @throws OAuthError `unauthorized_client` */
 function checkGrant({ needs }: GrantType, client: RegisteredClient | undefined): void {
-  if ((client?.grants ?? ['authorization_code']).includes(needs)) return;
+  if (needs === undefined || (client?.grants ?? ['authorization_code']).includes(needs)) return;
   throw new OAuthError('unauthorized_client', 'The client is not registered for this grant');
 }
 

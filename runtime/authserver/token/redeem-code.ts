@@ -8,7 +8,7 @@ import { readCode } from '../token-formats/authorization-code.ts';
 import { answerTokens, nextRefreshToken } from './answer-tokens.ts';
 import { checkResource, checkVerifier } from './check-grant.ts';
 import { required } from './read-form.ts';
-import { readGrant, refuseGrant } from './refuse-grant.ts';
+import { checkBlocked, readGrant, refuseGrant } from './refuse-grant.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** Maximum duration of a login in milliseconds. */
@@ -28,6 +28,7 @@ export async function redeemCode(
   if (code?.request.client_id !== clientId)
     throw await refuseGrant(clientId, 'The code is not valid (any more)', settings);
   checkCode(code, facts, parameters);
+  checkBlocked(code.user.sub, settings);
   const secret = settings.newId();
   const key = hashId(secret);
   const row = newSession(code, settings);

@@ -9,7 +9,7 @@ import { answerTokens, nextRefreshToken } from './answer-tokens.ts';
 import { checkResource, narrowScope } from './check-grant.ts';
 import { isLastIssued, withoutSecret } from './known-session.ts';
 import { required } from './read-form.ts';
-import { notIssuedHere, readGrant, refuseGrant } from './refuse-grant.ts';
+import { checkBlocked, notIssuedHere, readGrant, refuseGrant } from './refuse-grant.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** Milliseconds in which a client that missed the answer gets it again. */
@@ -34,6 +34,7 @@ export async function refreshSession(
   const session = before?.session ?? (await storage.getSession(key));
   if (session?.client_id !== clientId) throw await refuseGrant(clientId, GONE, settings);
   checkServed(session.resource, settings);
+  checkBlocked(session.sub, settings);
   checkResource(facts.form.getAll('resource'), session.resource);
   const scope = narrowScope(parameters.get('scope'), session.scope, settings.scopesSupported);
   await settings.revalidate(key, session);

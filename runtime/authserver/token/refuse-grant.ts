@@ -31,6 +31,11 @@ export async function readGrant<T>(
   return grant;
 }
 
+/** Refuses a user whom the administrator blocked. @throws OAuthError `invalid_grant` */
+export function checkBlocked(sub: string, { isBlocked }: Pick<TokenSettings, 'isBlocked'>): void {
+  if (isBlocked(sub)) throw new OAuthError('invalid_grant', 'The administrator has blocked this user');
+}
+
 export function notIssuedHere(): OAuthError {
   return new OAuthError('invalid_grant', 'It was not issued here');
 }

@@ -1,5 +1,6 @@
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { RotatingSecretRing } from '#runtime/keys/create-secret-ring';
+import type { AssertionSettings } from '../assertions/redeem-assertion.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { RegisteredClients } from '../register/registered-clients.ts';
 import type { ActiveSession } from '../storage/rows.ts';
@@ -21,6 +22,9 @@ export interface TokenSettings {
   };
   /** Clients that the administrator registered. */
   readonly registered: Pick<RegisteredClients, 'get'>;
+  readonly assertions: AssertionSettings;
+  /** Returns whether the administrator blocked a user. */
+  readonly isBlocked: (sub: string) => boolean;
   readonly requiredProviders: readonly string[];
   /** Asks the primary provider, if due. @throws OAuthError `invalid_grant` when the session has ended, 503 after too long a silence */
   readonly revalidate: (key: string, session: ActiveSession) => Promise<void>;

@@ -105,6 +105,7 @@ function furnish(server: RouteServer, links: readonly Link[], { config, wrap }: 
     providers: () => providers,
     codeLifespan: parts.config.token_lifespans.auth_code_lifespan,
     changed: (sub) => changed.push(sub),
+    isBlocked: (sub) => parts.config.blocked_users.includes(sub),
   };
   const nextStep = createNextStep(settings);
   const endpoints = createLoginEndpoints({ ...parts, ...settings, config: parts.config, urls, nextStep });

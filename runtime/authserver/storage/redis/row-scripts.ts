@@ -1,4 +1,6 @@
 import { script } from '#runtime/storage/redis/script';
+import { KEPT_KINDS } from '../storage.ts';
+import { ASSERTIONS } from './script-parts.ts';
 
 // Each comment lists the arguments after the prefix → the answer.
 
@@ -11,7 +13,7 @@ sweep(index)
 local known = redis.call('ZSCORE', all, id)
 if not known or tonumber(known) <= now then
   local excess = redis.call('ZCOUNT', all, '(' .. now, '+inf') - capacity + 1
-  if excess > 0 and kind == 'client' then return 0 end
+  if excess > 0 and (${KEPT_KINDS.map((kind) => `kind == '${kind}'`).join(' or ')}) then return 0 end
   if excess > 0 then
     local oldest = redis.call('ZRANGEBYSCORE', all, '(' .. now, '+inf', 'LIMIT', 0, math.min(excess, 100))
     for _, old in ipairs(oldest) do
@@ -56,15 +58,12 @@ redis.call('ZREM', prefix .. index, id)
 return 1`);
 
 /** id, lifespan, capacity → 1; 0 for an assertion that was used; 2 when the capacity is reached. */
-export const USE_ASSERTION = script(`
+export const USE_ASSERTION = script(
+  ASSERTIONS,
+  `
 local id, lifespan, capacity = unpack(ARGV, 2)
-local key = prefix .. 'assertion:' .. id
-sweep('assertions')
-if redis.call('EXISTS', key) == 1 then return 0 end
-if redis.call('ZCOUNT', prefix .. 'assertions', '(' .. now, '+inf') >= tonumber(capacity) then return 2 end
-redis.call('SET', key, '{"used_at":' .. string.format('%.0f', now) .. '}', 'PX', lifespan)
-add('assertions', id, now + lifespan)
-return 1`);
+return use_assertion(id, lifespan, capacity)`,
+);
 
 /** name, holder. Deletes the lease only if this holder has it. */
 export const RELEASE = script(`

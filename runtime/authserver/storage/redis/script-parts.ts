@@ -49,6 +49,18 @@ local function hold(sub, member, at)
 end
 `;
 
+export const ASSERTIONS = `
+local function use_assertion(id, lifespan, capacity)
+  local key = prefix .. 'assertion:' .. id
+  sweep('assertions')
+  if redis.call('EXISTS', key) == 1 then return 0 end
+  if redis.call('ZCOUNT', prefix .. 'assertions', '(' .. now, '+inf') >= tonumber(capacity) then return 2 end
+  redis.call('SET', key, '{"used_at":' .. string.format('%.0f', now) .. '}', 'PX', lifespan)
+  add('assertions', id, now + lifespan)
+  return 1
+end
+`;
+
 // WAIT (https://redis.io/commands/wait) covers its own connection only. An end always writes, to cover another connection's end.
 export const MARK = `
 redis.call('SET', prefix .. 'mark', 1, 'PX', 1000)

@@ -1,5 +1,5 @@
 import { script } from '#runtime/storage/redis/script';
-import { MARK, USERS } from './script-parts.ts';
+import { ASSERTIONS, MARK, USERS } from './script-parts.ts';
 
 // Each comment lists the arguments after the prefix → the answer.
 
@@ -39,21 +39,35 @@ lengthen_links(sub, at)
 return rotated('gen', tostring(gen + 1), 'rotated_at', tostring(now), 'kid', kid)`,
 );
 
-/** slot, key, sub, lifespan, end; then fields and values of the session → the key of the session. */
+/**
+ * slot, key, sub, lifespan, end; assertion ('' for none), its lifespan, its time of issue, lifespan of the links, capacity of assertions;
+ * number of revocations, revocations; then fields and values of the session → the key of the session; 0 for an assertion that was used, 2
+ * when the capacity is reached, 3 for an assertion that was revoked.
+ */
 export const HOLD_SESSION = script(
   USERS,
+  ASSERTIONS,
   `
-local slot, key, sub, lifespan, ends_at = unpack(ARGV, 2)
+local slot, key, sub, lifespan, ends_at, assertion, used_for, issued_at, links_for, capacity, revocations = unpack(ARGV, 2)
+local fields = 13 + tonumber(revocations)
+for i = 13, fields - 1 do
+  local row = redis.call('GET', prefix .. 'revocation:' .. ARGV[i])
+  if row and tonumber(issued_at) <= cjson.decode(row).not_before then return 3 end
+end
+if assertion ~= '' then
+  local used = use_assertion(assertion, used_for, capacity)
+  if used ~= 1 then return used end
+end
 local held = redis.call('GET', prefix .. 'slot:' .. slot)
 local former = held and cjson.decode(held).session
 if former and redis.call('EXISTS', prefix .. 'session:' .. former) == 1 then key = former end
 local at = math.min(now + lifespan, tonumber(ends_at))
-redis.call('HSET', prefix .. 'session:' .. key, 'gen', 0, 'rotated_at', now, unpack(ARGV, 7))
+redis.call('HSET', prefix .. 'session:' .. key, 'gen', 0, 'rotated_at', now, unpack(ARGV, fields))
 redis.call('PEXPIREAT', prefix .. 'session:' .. key, at)
 sweep('sessions')
 add('sessions', key, at)
 hold(sub, key, at)
-lengthen_links(sub, at)
+lengthen_links(sub, math.max(at, now + links_for))
 redis.call('SET', prefix .. 'slot:' .. slot, cjson.encode({ session = key }), 'PX', math.max(1, at - now))
 return key`,
 );

@@ -33,7 +33,7 @@ const tables = `
 
 const sweeps = [
   `DELETE FROM plain WHERE (kind, id) IN (
-     SELECT kind, id FROM plain WHERE kind IN ('client', 'login', 'browser', 'ticket', 'assertion', 'slot') AND ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+     SELECT kind, id FROM plain WHERE kind IN ('client', 'login', 'browser', 'ticket', 'assertion', 'slot', 'revocation') AND ends_at <= ? LIMIT ${SWEEP_ROWS})`,
   `DELETE FROM links WHERE (sub, provider) IN (SELECT sub, provider FROM links WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
   ...['codes', 'sessions', 'leases', 'counts'].map(
     (table) => `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,

@@ -16,7 +16,9 @@ import { createIntrospectToken } from '../introspect-token.ts';
 import { createRevokeToken } from '../revoke-token.ts';
 import { createIssueTokens } from '../issue-tokens.ts';
 import type { TokenSettings } from '../token-settings.ts';
-import { registeredClients } from '../../testdata/registered-clients.ts';
+import { KEY_SETS, registeredClients } from '../../testdata/registered-clients.ts';
+import { openAssertionIssuers } from '../../assertions/assertion-issuers.ts';
+import { READS_NOTHING } from '#runtime/policy/policy-reads';
 import { RESOURCE, serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 
 export const START = 1_800_000_000_000;
@@ -135,6 +137,12 @@ function settingsOf(
     lifespans: { access: lifespans.access_token_lifespan, refresh: lifespans.refresh_token_lifespan },
     clients: createClients({ storage, documents: undefined, registered, now }),
     resources: [RESOURCE],
+    assertions: {
+      issuers: openAssertionIssuers(config, { ...KEY_SETS, now }),
+      reads: () => READS_NOTHING,
+      log: KEY_SETS.log,
+    },
+    isBlocked: (sub) => config.blocked_users.includes(sub),
     requiredProviders: ['okta'],
     revalidate: () => Promise.resolve(),
     ended(key) {
