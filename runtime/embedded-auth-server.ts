@@ -4,8 +4,8 @@ import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
 import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
-import { type PolicyReads, READS_NOTHING } from '#runtime/policy/policy-reads';
-import type { SharedLogin } from '#runtime/remote-login/shared-login';
+import { policyReadsOf } from '#runtime/policy/policy-reads';
+import type { Services } from '#runtime/services';
 
 export interface PreparedAuthServer {
   readonly server: AuthServer | undefined;
@@ -21,8 +21,7 @@ export class EmbeddedAuthServer {
   #server: AuthServer | undefined;
   #issuer = '';
   linksChanged: (principal: string) => void = () => undefined;
-  sharedLogins: () => readonly SharedLogin[] = () => [];
-  policyReads: () => PolicyReads = () => READS_NOTHING;
+  services: () => Pick<Services, 'config' | 'authorizer' | 'backends'> | undefined = () => undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -95,8 +94,8 @@ export class EmbeddedAuthServer {
       answered: observer.authServerAnswered,
       log,
       proxy,
-      sharedLogins: () => this.sharedLogins(),
-      policyReads: () => this.policyReads(),
+      sharedLogins: () => this.services()?.backends.all.flatMap((one) => one.credential.sharedLogin ?? []) ?? [],
+      policyReads: () => policyReadsOf(this.services()),
       now: Date.now,
       random: randomBytes,
     });

@@ -27,7 +27,6 @@ import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { Tasks } from '#runtime/mcp/tasks/tasks';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
-import { policyReadsOf } from '#runtime/policy/policy-reads';
 import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
 import type { Services } from '#runtime/services';
 import type { RequestRecord } from '#runtime/request-record';
@@ -64,8 +63,7 @@ export class Gateway {
     try {
       await (await embedded.prepare(config)).commit();
       const gateway = new Gateway(config, authorizer, options, embedded);
-      embedded.sharedLogins = () => gateway.services.backends.all.flatMap((one) => one.credential.sharedLogin ?? []);
-      embedded.policyReads = () => policyReadsOf(gateway.services);
+      embedded.services = () => gateway.services;
       close = () => gateway.close();
       await gateway.apply(config);
       return gateway;

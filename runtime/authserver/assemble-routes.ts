@@ -67,15 +67,8 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const chain = chainOf(config);
   const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
   const { limits, token_lifespans: lifespans } = config;
-  const loginSteps: ChainSettings = {
-    ...parts,
-    urls,
-    chain,
-    browsers,
-    limits,
-    codeLifespan: lifespans.auth_code_lifespan,
-    isBlocked,
-  };
+  const codeLifespan = lifespans.auth_code_lifespan;
+  const loginSteps: ChainSettings = { ...parts, urls, chain, browsers, limits, codeLifespan, isBlocked };
   const nextStep = createNextStep(loginSteps);
   const repeatAnswer = createRepeatAnswer({ ...parts, frame, limits });
   const assertions = { issuers, reads: parts.policyReads, log };

@@ -73,6 +73,22 @@ describe('authServerMetadata', () => {
       expect(document[`${endpoint}_endpoint_auth_signing_alg_values_supported`]).toContain('ES256');
   });
 
+  it('lists the grant, the profile and the clients of identity assertions', () => {
+    const issuer = 'https://mcp.example.com';
+    const clients = [
+      { client_id: 'a' },
+      { client_id: 'b', client_secret_file: 's' },
+      { client_id: 'c', jwks_url: 'https://c.example' },
+    ];
+    const idp = { issuer: 'https://idp.example', jwks_url: 'https://idp.example/keys', clients };
+    expect(metadataOf({ issuer, identity_assertions: [idp] })).toMatchObject({
+      grant_types_supported: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
+      authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    });
+    expect(metadataOf({ issuer })).not.toHaveProperty('authorization_grant_profiles_supported');
+  });
+
   let server: TokenServer | undefined;
   afterEach(() => server?.close());
 

@@ -32,7 +32,7 @@ export interface Authorizer {
   warmUp(action: PolicyAction, resource: PolicyResource): void;
   /** Whether a loaded policy reads `arg_*`. If so, duplicate keys in `arguments` are refused, and arguments are re-serialised. */
   readonly readsArguments: boolean;
-  /** What the policies read of a caller. Empty if they deny nothing. */
+  /** Claims and groups that the policies read. Empty if they deny nothing. */
   readonly reads: { readonly claims: readonly string[]; readonly groups: boolean };
   readonly names: readonly NamedResource[];
   readonly warnings: readonly string[];

@@ -1,7 +1,7 @@
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { Authorizer } from './authorizer.ts';
 
-/** What policies read of a caller. */
+/** Claims and groups that policies read. */
 export interface PolicyReads {
   /** Names of claims, without `claim_`. */
   readonly claims: readonly string[];
@@ -18,7 +18,10 @@ interface Loaded {
 }
 
 /** Joins what the policies of the endpoint and of its backends read. */
-export function policyReadsOf({ config: { incoming, authz }, authorizer, backends }: Loaded): PolicyReads {
+export function policyReadsOf(loaded: Loaded | undefined): PolicyReads {
+  if (loaded === undefined) return READS_NOTHING;
+  const { authorizer, backends } = loaded;
+  const { incoming, authz } = loaded.config;
   const all = [authorizer, ...backends.all.map((backend) => backend.authorizer)].flatMap((one) => one?.reads ?? []);
   return {
     claims: [...new Set(all.flatMap(({ claims }) => claims))],

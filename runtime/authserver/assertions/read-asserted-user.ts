@@ -30,13 +30,12 @@ export function readAssertedUser(
 }
 
 function aboutUser(claims: JWTPayload, { config }: AssertionIssuer, { groupsClaim = 'groups' }: PolicyReads) {
+  const left = config.groups_claim === undefined ? OF_THE_GRANT : [...OF_THE_GRANT, groupsClaim];
   const about: Record<string, unknown> = Object.fromEntries(
-    Object.entries(claims).filter(([name]) => !OF_THE_GRANT.includes(name)),
+    Object.entries(claims).filter(([name]) => !left.includes(name)),
   );
-  if (config.groups_claim === undefined) return about;
-  const { [groupsClaim]: _others, ...rest } = about;
-  const groups = readPath(claims, config.groups_claim);
-  return groups === undefined ? rest : { ...rest, [groupsClaim]: groups };
+  const groups = config.groups_claim === undefined ? undefined : readPath(claims, config.groups_claim);
+  return groups === undefined ? about : { ...about, [groupsClaim]: groups };
 }
 
 function readUser(about: Readonly<Record<string, unknown>>, { config, isPrimary }: AssertionIssuer): UserProfile {

@@ -209,7 +209,7 @@ describe('redeemAssertion', () => {
         asked === undefined ? {} : { scope: asked },
         at,
       );
-      return came.body.scope ?? came.body.error;
+      return came.status === 200 ? came.body.scope : came.body.error;
     };
     expect(await scopeOf('read mcp offline_access')).toBe('read');
     expect(await scopeOf('read write', 'write mcp')).toBe('write');
@@ -218,7 +218,7 @@ describe('redeemAssertion', () => {
     expect(await scopeOf('read', 'write')).toBe('invalid_scope');
   });
 
-  it('is 503 without a session while no more assertions can be remembered, or the keys cannot be read', async () => {
+  it('answers 503 without a session while no more assertions can be remembered, or the keys cannot be read', async () => {
     const clock = { time: START };
     const storage = createMemoryStorage({ now: () => clock.time, bounds: { rows: 1 } });
     const at = await open({}, { storage, clock });
@@ -238,7 +238,7 @@ describe('redeemAssertion', () => {
       expectRefused(await redeem(await assertion({ claims: { tenant }, at }), {}, at));
   });
 
-  it('is unknown to a server without issuers of assertions', async () => {
+  it('refuses the grant on a server without issuers of assertions', async () => {
     const at = await startTokenServer();
     opened.push(at);
     expectRefused(await redeem('x', {}, at), 'unsupported_grant_type');
@@ -303,7 +303,7 @@ describe('client of an assertion', () => {
 });
 
 describe('user of an assertion', () => {
-  it('is the user of a login at the primary provider, with the claims of the assertion alone', async () => {
+  it('equals the user of a login at the primary provider, with the claims of the assertion alone', async () => {
     const claims = { groups: ['dev'], realm: { roles: ['a'] }, act: { sub: 'x' } };
     const session = await sessionOf(await redeem(await assertion({ claims })));
     expect(session?.sub).toBe(alice.sub);
@@ -314,7 +314,7 @@ describe('user of an assertion', () => {
   it.each([
     ['another claim', { subject_claim: 'oid' }, { oid: 'alice' }],
     ['another issuer', { issuer: OTHER_IDP }, { iss: OTHER_IDP }],
-  ])('is another user with %s, even with the same text', async (_name, issuer, claims) => {
+  ])('differs with %s, even with the same text', async (_name, issuer, claims) => {
     const at = await open(issuer);
     const came = await redeem(await assertion({ claims, at }), {}, at);
     const { sub = '' } = decodeJwt(came.body.access_token);
@@ -322,7 +322,7 @@ describe('user of an assertion', () => {
     expect([alice.sub, hashId(JSON.stringify([OTHER_IDP, 'alice']))]).not.toContain(sub);
   });
 
-  it('is refused without the subject claim, and without a claim that policies read', async () => {
+  it('gets no token without the subject claim, or without a claim that policies read', async () => {
     const at = await open({ subject_claim: 'oid' });
     expectRefused(await redeem(await assertion({ at }), {}, at));
     for (const [reads, claims, error] of [

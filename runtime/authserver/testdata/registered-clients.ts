@@ -3,7 +3,7 @@ import { openRegisteredClients, type RegisteredClients } from '../register/regis
 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** What opens key sets in tests. The name of a file is its content. */
+/** Settings of key sets. The name of a file is its content. */
 export const KEY_SETS = { allowHttp: false, readFile: (file: string) => file, proxy: undefined, log };
 
 /** Opens the clients of a configuration. The name of a secret file is the secret. */

@@ -98,7 +98,7 @@ export function assertionsContract(storage: () => Opened): void {
       expect((await one.getSession('k1'))?.scope).toEqual([]);
     });
 
-    it('is refused up to the time of a revocation, and is not marked as used', async () => {
+    it('creates no session up to the time of a revocation, and stays unused', async () => {
       const { one, two, now } = storage();
       const at = Math.floor(now());
       const revocations = ['user', 'slot'];
@@ -111,7 +111,7 @@ export function assertionsContract(storage: () => Opened): void {
       expect(await hold(two, redeemed('k1', now(), { id: 'b', issuedAt: at + 2 }))).toBe('k1');
     });
 
-    it('is accepted after the revocation has expired', async () => {
+    it('creates a session after the revocation has expired', async () => {
       const { one, two, now, pass } = storage();
       await revoke(one, 'user', now() + LONG, SHORT);
       expect(await hold(two, redeemed('k1', now(), { revocations: ['user'] }))).toBe('revoked');
