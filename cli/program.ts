@@ -24,6 +24,7 @@ import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { addGroups } from './groups/add-groups.ts';
+import { addPeople } from './people/add-people.ts';
 import { addServerOptions, type ServerOptions } from './management/target.ts';
 import { printObject } from './print-object.ts';
 import { addPurge } from './purge/purge-command.ts';
@@ -198,7 +199,17 @@ function addRest({ program, deps, finish }: Parts): void {
     .action((shell: Shell) => finish(completion(shell, program, deps)));
 }
 
-const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills, addPurge];
+const RECORDS = [
+  addRun,
+  addWorkloads,
+  addGroups,
+  addRegistries,
+  addSecrets,
+  addClients,
+  addSkills,
+  addPeople,
+  addPurge,
+];
 
 /** Omits defaults of false, undefined or empty from the help. */
 const describeOption = (option: Option): string =>

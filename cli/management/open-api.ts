@@ -58,7 +58,10 @@ function openRunning(
   return httpApi({ address, token, namespace, place: shownPath(lock.folder), stop });
 }
 
-function folderOf({ folder, withoutFolder = false }: TargetOptions, context: Context): string {
+export function folderOf(
+  { folder, withoutFolder = false }: Pick<TargetOptions, 'folder' | 'withoutFolder'>,
+  context: Context,
+): string {
   const chosen = folder ?? readIfThere(context.state.lastFolder) ?? (withoutFolder ? USUAL_FOLDER : undefined);
   if (chosen !== undefined) return resolve(chosen);
   throw nothingRuns(context, '; name a folder that does not run with --folder, or a cluster with --context');

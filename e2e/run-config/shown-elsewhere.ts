@@ -58,6 +58,26 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
     fields: ['embedded_auth_server_config.clients[].redirect_uris[]'],
   },
   {
+    file: 'runtime/authserver/assertions/redeem-assertion.test.ts',
+    test: 'has the groups of groupsClaim, and the email of emailClaim',
+    fields: below('embedded_auth_server_config.identity_assertions[]', 'email_claim', 'groups_claim'),
+  },
+  {
+    file: 'runtime/authserver/assertions/redeem-assertion.test.ts',
+    test: 'authenticates by private_key_jwt',
+    fields: below('embedded_auth_server_config.identity_assertions[].clients[]', 'client_secret_file', 'jwks_url'),
+  },
+  {
+    file: 'runtime/authserver/assertions/redeem-assertion.test.ts',
+    test: 'accepts only the configured tenant and lifetime',
+    fields: below('embedded_auth_server_config.identity_assertions[]', 'tenant', 'max_lifetime'),
+  },
+  {
+    file: 'runtime/authserver/assertions/redeem-assertion.test.ts',
+    test: 'intersects the scopes of assertion, request and issuer',
+    fields: ['embedded_auth_server_config.identity_assertions[].scopes[]'],
+  },
+  {
     file: 'e2e/authserver/stored-token-exchange.test.ts',
     test: 'sends the ID token if that type is configured',
     fields: ['backends[].auth.subject_token_type'],

@@ -231,11 +231,13 @@ describe('redeemAssertion', () => {
     expectRefused(await redeem(await assertion({ at: broken }), {}, broken), 'temporarily_unavailable');
   });
 
-  it('accepts only the configured tenant', async () => {
-    const at = await open({ tenant: 'acme' });
-    expect((await redeem(await assertion({ claims: { tenant: 'acme' }, at }), {}, at)).status).toBe(200);
+  it('accepts only the configured tenant and lifetime', async () => {
+    const at = await open({ tenant: 'acme', max_lifetime: '1m' });
+    expectRefused(await redeem(await assertion({ claims: { tenant: 'acme' }, at }), {}, at));
+    const exp = START / 1000 + 60;
+    expect((await redeem(await assertion({ claims: { tenant: 'acme', exp }, at }), {}, at)).status).toBe(200);
     for (const tenant of ['other', undefined, ['acme']])
-      expectRefused(await redeem(await assertion({ claims: { tenant }, at }), {}, at));
+      expectRefused(await redeem(await assertion({ claims: { tenant, exp }, at }), {}, at));
   });
 
   it('refuses the grant on a server without issuers of assertions', async () => {
