@@ -52,7 +52,7 @@ export async function changeBlocked(
   const changed = [...new Set(users)].filter((user) => blockedUsers.includes(user) !== block);
   if (changed.length === 0) return changed;
   const left = block ? [...blockedUsers, ...changed] : blockedUsers.filter((user) => !changed.includes(user));
-  const { blockedUsers: _former, ...others } = config;
+  const others = Object.fromEntries(Object.entries(config).filter(([name]) => name !== 'blockedUsers'));
   const spec = { ...resource.spec, [field]: left.length === 0 ? others : { ...config, blockedUsers: left } };
   await resources.replace({ ...resource, spec }, { expected: [resource.version] });
   return changed;
