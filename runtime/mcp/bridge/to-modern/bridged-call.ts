@@ -29,8 +29,6 @@ import { resultOf } from '../members-of.ts';
 import { TaskResult } from './task-result.ts';
 import { TaskWait } from './task-wait.ts';
 
-/** JSON text of the type of a result that names a task. */
-const TASK = '"task"';
 /** Milliseconds in which a server ends the stream of an answered request. Some never do. */
 const STREAM_END = 1_000;
 /** Methods whose result may require input. */
@@ -42,7 +40,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   readonly #call: BackendCall;
   readonly #legacy: LegacyMessage;
   readonly #reply: LegacyReply;
-  readonly #rounds: InputRounds;
+  #rounds: InputRounds | undefined;
   #running: RunningCall | undefined;
   #roundFlow: Flow | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -63,11 +61,6 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#reply = new LegacyReply(call, {
       pause: () => this.#roundFlow?.pause(),
       resume: () => this.#roundFlow?.resume(),
-    });
-    this.#rounds = new InputRounds(parts.questions, call, {
-      emit: (data) => this.#emit(data),
-      answered: (more) => this.send(more),
-      refused: (text) => this.#refuse(text),
     });
   }
 
@@ -100,17 +93,18 @@ export class BridgedCall implements RunningCall, AnswerSink {
     this.#roundFlow = undefined;
     const { backend, tools } = this.#parts;
     const { method, target, idText: first } = this.#legacy;
-    const logs = backend.health.capabilities?.logging === true;
+    const { logging: logs = false } = backend.health.capabilities ?? {};
     const meta = callerMembers(this.#call.session, logs, this.#takesTask);
     // Each round is a request of its own.
-    const idText = this.#rounds.count === 0 ? first : `"${randomUUID()}"`;
-    const isTool = method === 'tools/call' && target !== undefined;
-    const params = isTool ? tools.headersFor(target, () => this.#legacy.givenArguments) : [];
+    const isFirst = this.#rounds === undefined;
+    const idText = isFirst ? first : `"${randomUUID()}"`;
+    const given = () => this.#legacy.givenArguments;
+    const params = method === 'tools/call' && target !== undefined ? tools.headersFor(target, given) : [];
     this.#running = backend.send({
       ...this.#call,
       era: 'modern',
       idText,
-      body: modernBody(this.#legacy, meta, more, this.#rounds.count === 0 ? undefined : idText),
+      body: modernBody(this.#legacy, meta, more, isFirst ? undefined : idText),
       headers: modernHeadersFor(this.#call, target, params),
       address: undefined,
       sink: this,
@@ -119,7 +113,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
 
   abort(cancelled?: boolean): void {
     if (this.#isOver) return;
-    if (cancelled === true) this.#rounds.withdraw();
+    if (cancelled === true) this.#rounds?.withdraw();
     this.#task?.cancel();
     this.#end();
     this.#running?.abort(cancelled);
@@ -145,7 +139,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   /** Most answers are the first ones, and need one edit. */
   #simpleAnswer(body: Buffer, spans: Spans): Buffer | undefined {
     const { method, target } = this.#legacy;
-    if (this.#isOver || this.#rounds.count > 0 || this.#legacy.wantsTask || LISTS.has(method)) return undefined;
+    if (this.#isOver || this.#rounds || this.#legacy.wantsTask || LISTS.has(method)) return undefined;
     return withoutResultType(body, spans, method === 'tools/call' && this.#parts.tools.isWrapped(target));
   }
 
@@ -164,7 +158,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   event({ data, message }: StreamEvent): void {
     if (this.#isOver || this.#isAnswered || !message) return;
     if (message.kind === 'response') this.#answered(data, message);
-    else if (message.kind === 'notification') this.#reply.notify(data, message, this.#rounds.count > 0);
+    else if (message.kind === 'notification') this.#reply.notify(data, message, this.#rounds !== undefined);
   }
 
   close(complete: boolean, isBroken?: boolean): void {
@@ -198,7 +192,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
     const type = message.spans['result.resultType'];
     const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
     if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(resultOf(data));
-    else if (typeText === TASK) this.#takeTask(resultOf(data));
+    else if (typeText === '"task"') this.#takeTask(resultOf(data));
     else if (typeText !== COMPLETE) this.#fail('protocol');
     else if (this.#legacy.wantsTask && !isError) this.#keep(this.#translate(data, message));
     else this.#finish(this.#translate(data, message), message);
@@ -218,6 +212,11 @@ export class BridgedCall implements RunningCall, AnswerSink {
 
   #ask(result: JsonObject): void {
     const input = readInputRequired(result);
+    this.#rounds ??= new InputRounds(this.#parts.questions, this.#call, {
+      emit: (data) => this.#emit(data),
+      answered: (more) => this.send(more),
+      refused: (text) => this.#refuse(text),
+    });
     if (input) this.#rounds.ask(input);
     else this.#fail('protocol');
   }
@@ -294,7 +293,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   #end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#rounds.close();
+    this.#rounds?.close();
     this.#task?.close();
   }
 }

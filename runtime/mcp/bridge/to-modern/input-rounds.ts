@@ -28,11 +28,6 @@ export class InputRounds {
     this.#client = client;
   }
 
-  /** Number of rounds so far. */
-  get count(): number {
-    return this.#count;
-  }
-
   get isOpen(): boolean {
     return this.#round !== undefined;
   }
