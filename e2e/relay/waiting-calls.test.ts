@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { startGateway } from '../gateway/start-gateway.ts';
+import { serveGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
-import { sdkServerCommand, startSdkServer } from '../sdk-servers/start-sdk-server.ts';
-import { closeAll, closing, configTo } from './gateway-to.ts';
+import { sdkServerCommand, type SdkServer, startSdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterAll(closeAll);
 
@@ -13,21 +13,20 @@ type Stream = 'call' | 'session';
 
 const DID_NOT_ANSWER = /did not answer in time/;
 
-/** Starts a gateway as a separate process: Jest refuses the dynamic imports of concurrent tests once one of them has ended. */
-async function gatewayBefore(kind: Kind, operational: { timeouts: { default: string; maximum?: string } }) {
-  const gateway = await startGateway(await configBefore(kind, operational));
-  closing({ close: () => gateway.stop() });
-  return gateway;
-}
+/** Servers over HTTP and SSE, which all tests share. */
+const servers: Partial<Record<Kind, Promise<SdkServer>>> = {};
+afterAll(async () => {
+  for (const server of Object.values(servers)) await (await server).stop();
+});
 
-async function configBefore(kind: Kind, operational: { timeouts: { default: string; maximum?: string } }) {
+async function gatewayBefore(kind: Kind, operational: { timeouts: { default: string; maximum?: string } }) {
   if (kind === 'stdio') {
-    const stdio = { transport: kind, stdio_process: 'perSession', ...sdkServerCommand('old') } as const;
-    return { incoming: { type: 'anonymous' as const }, backends: [{ name: 'a', ...stdio }], operational };
+    const stdio = { name: 'a', transport: kind, stdio_process: 'perSession', ...sdkServerCommand('old') } as const;
+    return closing(await serveGateway({ incoming: { type: 'anonymous' }, backends: [stdio], operational }));
   }
-  const server = await startSdkServer('old', { transport: kind === 'sse' ? 'sse' : 'http', keepAliveMs: 100 });
-  closing({ close: server.stop });
-  return configTo({ a: { url: server.url, transport: kind } }, { operational });
+  servers[kind] ??= startSdkServer('old', { transport: kind === 'sse' ? 'sse' : 'http', keepAliveMs: 100 });
+  const { url } = await servers[kind];
+  return gatewayTo({ a: { url, transport: kind } }, { operational });
 }
 
 /** Connects a client whose user takes this many milliseconds to answer. */
