@@ -93,9 +93,8 @@ export class Gateway {
       maxNameLength: () => this.#active.config.limits.max_name_length,
       listDeadline: () => this.#active.config.limits.list_deadline,
       missesAway: () => this.#active.config.operational.failure_handling.partial_failure_mode === 'fail',
-      lists: this.#lists,
-      now: monotonic,
-      log: options.log,
+      sessionIdle: () => this.#active.config.limits.session_idle,
+      ...{ lists: this.#lists, now: monotonic, log: options.log },
     });
     const ends = { ...SESSION_ENDS, evicted: options.observer.sessionEvicted };
     this.#sessions = new SessionStore(this.#limitsOf(config), monotonic, ends);

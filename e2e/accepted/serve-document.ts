@@ -106,13 +106,16 @@ function checkStores({ session_storage: sessions, embedded_auth_server_config: l
   }
 }
 
+const noApps = () =>
+  new AppUris({ backends: () => [], lists: { listsOf: () => [] }, sessionIdle: () => 0, now: () => 0 });
+
 /** Creates each backend as the runtime does, without calling it. Starts no process and opens no store. */
 async function serveBackends(config: RunConfig, options: GatewayOptions, userTokens: object | undefined) {
   const deadlines = new Deadlines(() => performance.now());
   const exchanged = new ExchangedTokens({ now: Date.now });
   const deps = {
     ...{ ...backendDeps(options), config, exchanged, deadlines, bufferedBytes: new BufferedBytes(1_000_000) },
-    ...{ parkedCalls: new ParkedCalls(), listenStreams: new ListenStreams(), apps: new AppUris(() => []) },
+    ...{ parkedCalls: new ParkedCalls(), listenStreams: new ListenStreams(), apps: noApps() },
     ...{ now: () => performance.now(), listChanged: ignore, userTokens: userTokens as never },
   };
   try {

@@ -34,6 +34,7 @@ function setUp(...names: string[]) {
     missesAway: () => false,
     lists,
     now: () => clock.now,
+    sessionIdle: () => 0,
     log: createLog('error', new Writable()),
   });
   const asker: Asker = {

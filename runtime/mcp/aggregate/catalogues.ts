@@ -1,5 +1,5 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
-import { AppUris } from './app-uris.ts';
+import { AppUris, type AppUrisOptions } from './app-uris.ts';
 import type { Asker } from './asker.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 import { findSame, markStale, type Building, type Catalogue, type KindCatalogue } from './catalogue.ts';
@@ -20,9 +20,7 @@ const MISS_REFRESH = 1_000; // Milliseconds between two refreshes after an unkno
 const CALL_REFRESH = 10_000; // The same after calls: a list may expire at once (ttlMs 0).
 type FoundEntry = CatalogueEntry | undefined;
 
-interface CataloguesOptions extends Omit<GatherOptions, 'apps'> {
-  readonly now: () => number;
-}
+type CataloguesOptions = Omit<GatherOptions, 'apps'> & AppUrisOptions;
 
 /** Aggregated lists, with one catalogue for each kind of client. */
 export class Catalogues {
@@ -33,7 +31,7 @@ export class Catalogues {
 
   constructor(options: CataloguesOptions) {
     this.#options = options;
-    this.apps = new AppUris(() => options.backends().map(({ name }) => name));
+    this.apps = new AppUris(options);
   }
 
   of(asker: Asker): Catalogue {

@@ -61,7 +61,7 @@ function setUp(...names: string[]) {
       listDeadline: () => 5_000,
       missesAway: () => missesAway,
       lists,
-      apps: new AppUris(() => []),
+      apps: new AppUris({ backends: () => [], lists, sessionIdle: () => 0, now: () => 0 }),
       log: createLog('error', new Writable()),
     });
   return {

@@ -66,7 +66,7 @@ export async function resolveUri(
 ): Promise<Target> {
   const listed = await services.catalogues.find(catalogue, 'resources', uri, asker);
   if (listed) return targetOf(listed, 'resources', uri, asker, services);
-  const app = services.catalogues.apps.ownerOf(uri);
+  const app = services.catalogues.apps.use(uri);
   const backend =
     app?.backend ??
     (await search.first(await templatesOf(catalogue, asker, services), uri))?.backend ??
