@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
+import { until } from '../gateway/until.ts';
 import { NO_CHROMIUM } from '../pages/chromium.ts';
 import { closeAll, closing, configTo, gatewayTo } from '../relay/gateway-to.ts';
 import { startHost, type BrowserHost } from './open-host.ts';
@@ -62,6 +64,18 @@ inChromium.each(['2025-11-25', '2026-07-28'])('the host of the apps SDK in Chrom
     expect(await (await alice.show('two_show')).title()).toBe('two');
     await expect(bob.read(ALIAS)).rejects.toThrow('Unknown resource');
     expect(await bob.read(APP_URI)).toContain('<h1>one</h1>');
+  });
+
+  it('shows the app of the quickstart, whose button calls its tool', async () => {
+    const args = [join(import.meta.dirname, '../fakes/clock/main.ts')];
+    const clock = { name: 'clock', transport: 'stdio' as const, command: process.execPath, args };
+    const gateway = await gatewayTo({}, { backends: [clock], allowed_origins: [host.origin] });
+    const page = await host.open();
+    await page.connect(gateway.url, revision);
+    const app = await page.show('clock_now');
+    const first = await app.result();
+    await app.press('Refresh');
+    await until('a later time', async () => (await app.result()) > first);
   });
 
   /** Shows the app of a tool behind a gateway that rewrites the calls of apps. */

@@ -72,8 +72,9 @@ class HostPage {
     const frame = this.#page.frame(name);
     if (!frame) throw new Error(`no frame ${name}`);
     return {
+      press: (button: string) => frame.getByRole('button', { name: button }).click(),
       title: () => frame.locator('h1').innerText(),
-      result: () => frame.locator('output:not(:empty)').innerText(),
+      result: () => frame.locator('output').filter({ hasText: /^[^…]/ }).innerText(),
       /** Calls a tool from the app. Returns the text of its result or error. */
       call: (tool: string) => frame.evaluate((called) => (globalThis as unknown as AppInPage).callTool(called), tool),
       /** Returns the name of the app's tool, as the host tells the app. */

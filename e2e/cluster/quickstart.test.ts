@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLE = join(ROOT, 'examples/quickstart-cluster');
 // A suite may install another API group with the same short names.
 const KINDS = 'virtualmcpservers.vmcp.dev,mcpservers.vmcp.dev,mcpgroups.vmcp.dev';
-const BACKENDS = ['calendar', 'everything', 'filesystem', 'memory', 'tickets', 'whoami'];
+const BACKENDS = ['calendar', 'clock', 'everything', 'filesystem', 'memory', 'tickets', 'whoami'];
 
 const has = (...members: object[]): unknown =>
   expect.arrayContaining(members.map((member) => expect.objectContaining(member)));
@@ -151,7 +151,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     expect(lines.filter((line) => !line.endsWith(' unchanged'))).toEqual([]);
   });
 
-  it('serves all six backends, over HTTP, and over standard input and output', async () => {
+  it('serves all seven backends, over HTTP, and over standard input and output', async () => {
     const names = await eventually(
       () => withClient(tokens.alice, async (client) => (await client.listTools()).tools.map(({ name }) => name)),
       (found) => BACKENDS.every((backend) => found.some((name) => name.startsWith(`${backend}_`))),
@@ -172,6 +172,8 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
       expect(JSON.stringify(graph)).toContain('runs in a cluster');
       const note = { path: 'note.txt', content: 'written' };
       expect((await client.callTool({ name: 'filesystem_write_file', arguments: note })).isError ?? false).toBe(false);
+      const page = await client.readResource({ uri: 'ui://clock/view.html' });
+      expect(JSON.stringify(page)).toContain('text/html;profile=mcp-app');
       const read = await client.callTool({ name: 'filesystem_read_text_file', arguments: { path: 'note.txt' } });
       expect(JSON.stringify(read)).toContain('written');
     });
@@ -246,7 +248,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
 
     it('shows the numbers of backends and tools in kubectl get', async () => {
       // Ready stays True when backends arrive later; the next probe of the pods counts them.
-      const shown = new RegExp(`^quickstart +Ready +${endpoint} +6 +`);
+      const shown = new RegExp(`^quickstart +Ready +${endpoint} +7 +`);
       await eventually(
         async () => (await kubectl('get', 'virtualmcpservers.vmcp.dev', 'quickstart', '--no-headers')).stdout,
         (stdout) => shown.test(stdout),

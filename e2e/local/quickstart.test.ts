@@ -8,6 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIdentityProviders } from '../../examples/quickstart/identity-providers.ts';
 import { locateState } from '#local/state-folder';
+import { SessionClient } from '../gateway/session-client.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { callTool } from './call-tool.ts';
 import { copyExample, movePorts } from './example.ts';
@@ -172,6 +173,19 @@ describe('@ai-sdk/mcp with its defaults', () => {
   });
 });
 
+describe('a host of apps', () => {
+  it('gets the page of the clock with its tool, and calls the tool by its own name', async () => {
+    const bearer = { authorization: `Bearer ${tokens.alice}` };
+    const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
+    const host = await SessionClient.open(endpoint, bearer, { extensions });
+    const { tools } = (await host.request('tools/list')).answer.result as { tools: { name: string; _meta?: object }[] };
+    const uri = 'ui://clock/view.html';
+    expect(tools.find(({ name }) => name === 'clock_now')).toMatchObject({ _meta: { ui: { resourceUri: uri } } });
+    expect((await host.request('resources/read', { uri })).text).toContain('<title>Clock</title>');
+    expect((await host.call('now')).answer.result).toMatchObject({ content: [{ text: expect.stringMatching(/^2/) }] });
+  });
+});
+
 describe('vmcp try', () => {
   it('opens the login in a browser, lists the tools, and shows the user’s identity at each backend', async () => {
     const { code, stdout, stderr } = await place.run(['try'], { BROWSER: `${process.execPath} ${BROWSE} bob %s` });
@@ -245,7 +259,7 @@ describe('vmcp connect', () => {
 });
 
 describe('the MCP Inspector’s command line', () => {
-  it('lists the tools of all six backends for alice', async () => {
+  it('lists the tools of all seven backends for alice', async () => {
     const { stdout, stderr } = await inspector(tokens.alice, '--method', 'tools/list');
     expect(stderr).toBe('');
     const names = (JSON.parse(stdout) as { tools: { name: string }[] }).tools.map(({ name }) => name);
@@ -260,7 +274,7 @@ describe('the MCP Inspector’s command line', () => {
       ]),
     );
     const { backends } = await place.statusThat((status) => status.backends.every(({ tools }) => tools !== null));
-    expect(backends.map(({ phase }) => phase)).toEqual(Array(6).fill('Ready'));
+    expect(backends.map(({ phase }) => phase)).toEqual(Array(7).fill('Ready'));
   });
 
   it('shows that whoami receives a separate token, exchanged for that of alice', async () => {

@@ -43,7 +43,7 @@ async function look(endpoint: string, token: string): Promise<{ tools: string[];
 
 function printNextSteps(endpoint: string, tools: string[], known: string[]): void {
   console.log(`
-alice sees ${tools.length} tools of six servers at ${endpoint}. Three of them tell who she is there:
+alice sees ${tools.length} tools of seven servers at ${endpoint}. Three of them tell who she is there:
 ${known.map((line) => `  ${line}`).join('\n')}
 
 Next steps:
