@@ -15,7 +15,7 @@ const CAPABILITIES: ReadonlyMap<string, string> = new Map([
 const TAKING_INPUT: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** The session of a backend, as far as its requests need it. */
-interface AskingSession {
+export interface AskingSession {
   readonly profile: ClientProfile;
   /** Sends the answer to a request. */
   tell(message: object): void;

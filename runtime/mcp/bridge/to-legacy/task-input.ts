@@ -1,9 +1,9 @@
+import type { Identity } from '#runtime/incoming/identity';
 import type { AnswerSink, Backend, RunningCall, StreamEvent } from '#runtime/mcp/backends/backend';
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { JsonObject } from '#runtime/mcp/envelope/decode-request';
-import type { BridgedSession } from './bridged-session.ts';
 import { paramsOf, relatedTask } from '../members-of.ts';
-import { InputRound, isAnswerable, refuseRequest } from './input-round.ts';
+import { InputRound, isAnswerable, refuseRequest, type AskingSession } from './input-round.ts';
 
 /** Milliseconds for the backend to send its requests on a new stream. */
 const FIRST = 1_000;
@@ -11,9 +11,19 @@ const FIRST = 1_000;
 const GATHER = 15;
 const MAX_ASKED = 100;
 
+/** The session of the task. */
+interface TaskInputSession extends AskingSession {
+  readonly identity: Identity;
+  readonly headers: string[];
+  readonly target: { readonly address?: string | undefined };
+  mintId(): string;
+  /** Takes a message that belongs to another call. */
+  take(event: StreamEvent): void;
+}
+
 interface TaskInputOptions {
   readonly backend: Backend;
-  readonly session: BridgedSession;
+  readonly session: TaskInputSession;
   /** The backend's own id of the task. */
   readonly taskId: string;
   /** Milliseconds. */
