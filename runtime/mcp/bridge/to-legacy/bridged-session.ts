@@ -9,7 +9,6 @@ import { PROGRESS, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { ASSUMED } from '#runtime/mcp/sessions/capabilities';
 import { backendSessionHeaders, notify, sendInitialized } from '#runtime/mcp/sessions/open-backend-session';
 import type { BackendSession } from '#runtime/mcp/sessions/session';
-import { relatedTask } from '../members-of.ts';
 import type { BridgeDeps } from './bridge-deps.ts';
 import type { ClientProfile } from './client-profile.ts';
 import { isAnswerable, refuseRequest } from './input-round.ts';
@@ -68,9 +67,6 @@ export class BridgedSession {
   readonly profile: ClientProfile;
   readonly calls = new InFlight<SessionCall>();
   readonly listeners = new Set<SessionListener>();
-  /** Streams for the input of tasks, by the backend's own ids. */
-  readonly inputs = new Map<string, TaskInput>();
-  readonly tasks = new SessionTasks();
   readonly subscriptions = new SessionSubscriptions(async (method, uri) => {
     const answer = await this.request(method, JSON.stringify({ uri }));
     return answer?.result !== undefined;
@@ -91,6 +87,7 @@ export class BridgedSession {
   readonly #level = new LogLevel();
   #target: BackendSession | undefined;
   #stream: SessionStream | undefined;
+  #tasks: SessionTasks | undefined;
   #lastId = 0;
   #lastMissed = -Infinity;
 
@@ -120,9 +117,14 @@ export class BridgedSession {
     this.#target = { backend: backend.name, at: backend, capabilities, initialized: true, ...session };
   }
 
+  /** Most sessions have no tasks, and there are many sessions. */
+  get tasks(): SessionTasks {
+    return (this.#tasks ??= new SessionTasks());
+  }
+
   /** Whether the session may have a task. The backend is not told of its end: another process may continue it. */
   get isKept(): boolean {
-    return this.tasks.isAny(this.#deps.now());
+    return this.#tasks?.isAny(this.#deps.now()) ?? false;
   }
 
   /** The session waits for requests about its tasks. Backends ask for their input on other streams. */
@@ -197,7 +199,7 @@ export class BridgedSession {
   take({ message, data }: StreamEvent): void {
     if (!message || message.kind === 'response') return;
     const text = message.cleanText(data);
-    if (message.kind === 'request') this.#asked(message, text, this.#inputFor(message, data));
+    if (message.kind === 'request') this.#asked(message, text, this.#tasks?.inputFor(message, data));
     else if (message.method === 'notifications/cancelled') this.#withdrawn(text);
     else if (message.method === PROGRESS) this.#callOf(message, data)?.notify(message, text);
     else if (message.method === UPDATED) this.#updated(text);
@@ -211,12 +213,6 @@ export class BridgedSession {
     const requests = [...this.#early.values()];
     this.#early.clear();
     return requests;
-  }
-
-  /** A request for the input of a task names the task. */
-  #inputFor({ hasReservedMeta }: BackendMessage, data: string): TaskInput | undefined {
-    const taskId = hasReservedMeta ? relatedTask(data) : undefined;
-    return typeof taskId === 'string' ? this.inputs.get(taskId) : undefined;
   }
 
   /**
@@ -259,7 +255,7 @@ export class BridgedSession {
     const { params } = JSON.parse(data) as { params?: { requestId?: unknown } };
     this.#early.delete(JSON.stringify(params?.requestId));
     for (const call of this.calls.all()) call.withdraw(params?.requestId);
-    for (const input of this.inputs.values()) input.withdraw(params?.requestId);
+    for (const input of this.#tasks?.inputs.values() ?? []) input.withdraw(params?.requestId);
   }
 
   #callOf(message: BackendMessage, data: string): SessionCall | undefined {
@@ -288,7 +284,7 @@ export class BridgedSession {
     const target = this.#target;
     this.#target = undefined;
     this.#stream?.close();
-    for (const input of this.inputs.values()) input.close();
+    for (const input of this.#tasks?.inputs.values() ?? []) input.close();
     if (target && !this.isKept) await endSession(this.#deps.backend, this.identity, target);
   }
 }

@@ -89,7 +89,7 @@ export class BridgedTasks {
     if (!state) return renderError(idText, errorOf(text));
     session.tasks.note(task.id, state, this.#deps.now());
     if (method === 'tasks/get') return renderTask(idText, await this.#stateOf(state, task, call, session), 'result');
-    if (method === 'tasks/cancel') session.inputs.get(task.id)?.close();
+    if (method === 'tasks/cancel') session.tasks.inputs.get(task.id)?.close();
     else if (isJsonObject(responses) && !hasEnded(state)) {
       const input = await this.#inputOf(task, call, session);
       input.answer(responses);
@@ -119,7 +119,7 @@ export class BridgedTasks {
 
   /** Returns the stream of the task's requests, once the backend had time to send them. @throws NoAnswer */
   async #inputOf({ id }: LegacyTaskId, { maximum }: BackendCall, session: BridgedSession): Promise<TaskInput> {
-    const input = session.inputs.get(id) ?? this.#pool.hold(session, id, maximum);
+    const input = session.tasks.inputs.get(id) ?? this.#pool.hold(session, id, maximum);
     await input.asked;
     return input;
   }

@@ -94,11 +94,11 @@ export class SessionPool {
     session.uses += 1;
     const ended = () => {
       leave();
-      session.inputs.delete(taskId);
+      session.tasks.inputs.delete(taskId);
       this.leave(session, false);
     };
     const input = new TaskInput({ backend, session, taskId, maximum, ended });
-    session.inputs.set(taskId, input);
+    session.tasks.inputs.set(taskId, input);
     return input;
   }
 

@@ -1,4 +1,7 @@
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { relatedTask } from '../members-of.ts';
+import type { TaskInput } from './task-input.ts';
 import { hasEnded } from '../../tasks/rewrite-task.ts';
 
 /** Milliseconds for which a task keeps its session. */
@@ -12,6 +15,8 @@ const MOST = 1_000;
 export class SessionTasks {
   /** The backend's own id to the time until which it keeps the session. */
   readonly #until = new Map<string, number>();
+  /** Streams for the input of tasks, by the same ids. */
+  readonly inputs = new Map<string, TaskInput>();
 
   /** `task`: its state at the backend. `now`: milliseconds of the monotonic clock. */
   note(id: string, task: JsonObject, now: number): void {
@@ -28,5 +33,11 @@ export class SessionTasks {
       this.#until.delete(id);
     }
     return false;
+  }
+
+  /** Returns the stream for a request of the backend. A request for the input of a task names the task. */
+  inputFor({ hasReservedMeta }: BackendMessage, data: string): TaskInput | undefined {
+    const taskId = hasReservedMeta ? relatedTask(data) : undefined;
+    return typeof taskId === 'string' ? this.inputs.get(taskId) : undefined;
   }
 }
