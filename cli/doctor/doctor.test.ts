@@ -58,6 +58,46 @@ describe('vmcp doctor at a correct endpoint', () => {
   });
 });
 
+describe('vmcp doctor at a server that redeems identity assertions', () => {
+  const PROFILE = 'urn:ietf:params:oauth:grant-profile:id-jag';
+  const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+  const METHODS = ['none', 'client_secret_basic'];
+  const advertised = (members: object): Flaw =>
+    server(() => ({
+      ...{ authorization_grant_profiles_supported: [PROFILE], grant_types_supported: [GRANT] },
+      ...{ token_endpoint_auth_methods_supported: METHODS, ...members },
+    }));
+
+  it('checks the grant and the authentication of its clients', async () => {
+    const { findings } = await look(advertised({}));
+    expect(marked(findings, 'ok')).toEqual(
+      expect.arrayContaining(['identity assertions', 'clients of identity assertions']),
+    );
+    expect(marked((await look()).findings, 'ok')).not.toContain('identity assertions');
+  });
+
+  it.each<[string, string, Finding['verdict'], Flaw]>([
+    ['lists no grant', 'identity assertions', 'failed', advertised({ grant_types_supported: ['authorization_code'] })],
+    [
+      'has public clients only',
+      'clients of identity assertions',
+      'warning',
+      advertised({ token_endpoint_auth_methods_supported: ['none'] }),
+    ],
+    [
+      'does not know its grant',
+      'identity assertions',
+      'failed',
+      (asked, origin, usual) =>
+        asked.body.includes('jwt-bearer')
+          ? json({ error: 'unsupported_grant_type' }, 400)
+          : advertised({})(asked, origin, usual),
+    ],
+  ])('reports a server that %s', async (_case, check, verdict, flaw) => {
+    expect(marked((await look(flaw)).findings, verdict)).toContain(check);
+  });
+});
+
 describe('vmcp doctor at an endpoint that no client can use', () => {
   it.each<[what: string, check: string, why: RegExp, flaw: Flaw]>([
     ['a wrong path', 'endpoint answers', /no MCP endpoint/, at('/mcp', () => ({ status: 404 }))],

@@ -4,6 +4,7 @@ import { readGiven } from '../read-given.ts';
 import type { Context } from '../context.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-records.ts';
+import { checkAssertions } from './check-assertions.ts';
 import { checkAuthorize, checkForgottenClient, checkRegistration } from './check-clients.ts';
 import { checkEndpoint, checkHostAndOrigin, checkProbes } from './check-endpoint.ts';
 import { checkKeys, checkResource, checkServer } from './check-metadata.ts';
@@ -19,7 +20,10 @@ export interface DoctorOptions extends EndpointOptions {
 type Check = (examined: Examination) => Promise<Finding[]>;
 
 /** Checks are in the order of a client's requests; each adds its results for the next one. */
-const LOGIN: Check[] = [checkResource, checkServer, checkKeys, checkRegistration, checkAuthorize, checkForgottenClient];
+const LOGIN: Check[] = [
+  ...[checkResource, checkServer, checkKeys],
+  ...[checkRegistration, checkAuthorize, checkForgottenClient, checkAssertions],
+];
 const ALWAYS: Check[] = [checkProbes, checkHostAndOrigin];
 
 /** Turns each failure into a finding; never throws. */

@@ -52,6 +52,10 @@ const EXPECTED: Record<string, Expected> = {
         /MCPExternalAuthConfig\/chat: SecretNotFound: .* names Secret "okta"/,
         "The Secret `okta` holds vmcp's client secret at the identity provider",
       ],
+      [
+        /VirtualMCPServer\/staff: SecretNotFound: .* names Secret "(chat-client|okta)"/,
+        'The Secret `chat-client` holds the secret of the client `chat`',
+      ],
     ],
   },
   'examples/providers': {

@@ -47,6 +47,7 @@ export interface Assembly {
   readonly route: (path: string) => RouteHandler | undefined;
   /** Returns whether a token stays valid: those of a removed client and those of a blocked user do not. */
   readonly serves: (token: Pick<Identity, 'subject' | 'clientId'>) => boolean;
+  warnings(): readonly string[];
   close(): void;
 }
 
@@ -90,6 +91,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     serves: ({ clientId = '', subject }) =>
       !isBlocked(subject) &&
       (isGeneratedId(clientId) || registered.get(clientId) !== undefined || isDocumentUrl(clientId)),
+    warnings: () => issuers.warnings(),
     close() {
       documents?.close();
       registered.close();

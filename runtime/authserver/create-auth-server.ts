@@ -83,7 +83,8 @@ class ReloadableAuthServer implements AuthServer {
   get warnings(): readonly string[] {
     const proxies = this.#hasUnknownProxy ? [UNKNOWN_PROXY] : [];
     const providers = [...(this.#activeConfig?.providers.values() ?? [])].flatMap(({ warning }) => warning ?? []);
-    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings, ...providers, ...proxies];
+    const issuers = this.#activeConfig?.assembly.warnings() ?? [];
+    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings, ...providers, ...issuers, ...proxies];
   }
 
   keysMayCome(): boolean {

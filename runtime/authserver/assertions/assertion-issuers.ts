@@ -16,6 +16,8 @@ export interface AssertionIssuer {
 export interface AssertionIssuers {
   readonly size: number;
   get(issuer: string): AssertionIssuer | undefined;
+  /** Names the issuers whose keys cannot be read. */
+  warnings(): readonly string[];
   /** Returns whether a client may redeem assertions of an issuer. */
   admits(clientId: string): boolean;
   close(): void;
@@ -39,6 +41,10 @@ export function openAssertionIssuers(config: Config, deps: KeySetDeps): Assertio
   return {
     size: issuers.size,
     get: (issuer) => issuers.get(issuer),
+    warnings: () =>
+      [...issuers].flatMap(([issuer, { keys }]) =>
+        keys.failing ? [`the keys of ${issuer} cannot be read, so its assertions are refused: check jwksUrl`] : [],
+      ),
     admits: (clientId) => [...issuers.values()].some(({ clients }) => clients.has(clientId)),
     close() {
       for (const close of closing) close();
