@@ -24,6 +24,10 @@ interface Rolling {
   availableReplicas?: number | undefined;
 }
 
+interface RunningPod {
+  status: { containerStatuses: { state: { running: { startedAt: string } } }[] };
+}
+
 describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   const stage = useStage(cluster, 'readiness');
 
@@ -43,6 +47,12 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
     const client = await stage.connect(name);
     const tools = (await client.toolNames()).sort();
     return { tools, status: (await stage.get('VirtualMCPServer', name))?.status };
+  }
+  /** Returns the time at which the runtime of a server started. */
+  async function startOf(name: string): Promise<number> {
+    const labels = `app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=${name}`;
+    const [pod] = (await stage.list('Pod', labels)) as unknown as RunningPod[];
+    return Date.parse(pod?.status.containerStatuses[0]?.state.running.startedAt ?? '');
   }
   const all = (pods: number) => ({ replicas: pods, updatedReplicas: pods, availableReplicas: pods });
 
@@ -122,9 +132,10 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
       });
       const hangs = status?.backends?.find(({ name }) => name === 'hangs');
       expect(hangs?.message).toContain('did not answer in time');
-      const since = ({ lastTransitionTime }: { lastTransitionTime: string }) => Date.parse(lastTransitionTime);
       const ready = condition(status, 'Ready')!;
-      expect([ready.status, since(ready) - since(hangs!) >= FIRST_DEADLINE]).toEqual(['True', true]);
+      expect(ready.status).toBe('True');
+      // The operator sees the member later than the runtime, whose first deadline begins after its start.
+      expect(Date.parse(ready.lastTransitionTime) - (await startOf('mixed'))).toBeGreaterThanOrEqual(FIRST_DEADLINE);
     },
     3 * MINUTES,
   );
