@@ -168,6 +168,23 @@ describe('identity assertions of a real OpenID provider', () => {
     }
   });
 
+  it('serve no blocked user, and end the tokens for good', async () => {
+    const { at, changes, fetchAssertion, redeem } = await start();
+    const token = String((await redeem(await fetchAssertion())).body.access_token);
+    const status = async () => (await callWhoami(at.resource, token, 'okta')).status;
+    expect(await status()).toBe(200);
+    const listen = { port: Number(new URL(at.origin).port), private_port: 0 };
+    const server = changes.embedded_auth_server_config;
+    const reconfigure = (blocked_users: string[]) =>
+      at.gateway.reconfigure({ ...at.configOf(), listen, embedded_auth_server_config: { ...server, blocked_users } });
+    await reconfigure([String(decodeJwt(token).sub)]);
+    expect(await status()).toBe(401);
+    expect((await redeem(await fetchAssertion())).body.error).toBe('invalid_grant');
+    expect((await redeem(await fetchAssertion('bob'))).status).toBe(200);
+    await reconfigure([]);
+    expect(await status()).toBe(401);
+  });
+
   it('log no user in where policies read a claim that they lack', async () => {
     const authz = {
       mode: 'enforce' as const,

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { REDIRECT, START, startLoginEndpoints, userNamed } from '../testdata/login-endpoints.ts';
 import { createClientDocuments, DocumentUnusable, type ClientDocuments } from './client-documents.ts';
+import { createClients } from './find-client.ts';
 
 const TESTDATA = join(import.meta.dirname, '../../incoming/testdata');
 const cert = readFileSync(join(TESTDATA, 'loopback-cert.pem'), 'utf8');
@@ -245,6 +246,17 @@ describe('client with a metadata document', () => {
     const { status, text, headers } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect([status, headers.location]).toEqual([400, undefined]);
     expect(text).toContain('cannot be checked');
+    await side.close();
+  });
+
+  it('exists only while its document can be read', async () => {
+    const side = await startLoginEndpoints({ documents: open() });
+    const { storage } = side;
+    const clients = (documents: ClientDocuments) =>
+      createClients({ storage, documents, registered: new Map(), now: () => clock.time });
+    expect(await clients(open()).isKnown(`${base}/client.json`)).toBe(true);
+    answer = (_req, res) => void res.writeHead(404).end();
+    expect(await clients(open()).isKnown(`${base}/client.json`)).toBe(false);
     await side.close();
   });
 
