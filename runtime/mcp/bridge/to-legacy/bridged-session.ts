@@ -199,7 +199,7 @@ export class BridgedSession {
   take({ message, data }: StreamEvent): void {
     if (!message || message.kind === 'response') return;
     const text = message.cleanText(data);
-    if (message.kind === 'request') this.#asked(message, text, this.#tasks?.inputFor(message, data));
+    if (message.kind === 'request') this.#asked(message, text, this.#inputFor(message, data));
     else if (message.method === 'notifications/cancelled') this.#withdrawn(text);
     else if (message.method === PROGRESS) this.#callOf(message, data)?.notify(message, text);
     else if (message.method === UPDATED) this.#updated(text);
@@ -213,6 +213,10 @@ export class BridgedSession {
     const requests = [...this.#early.values()];
     this.#early.clear();
     return requests;
+  }
+
+  #inputFor(message: BackendMessage, data: string): TaskInput | undefined {
+    return this.#tasks?.inputFor(message, data);
   }
 
   /**
