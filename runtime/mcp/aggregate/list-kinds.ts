@@ -41,6 +41,12 @@ export const LIST_SPECS: Record<ListKind, ListSpec> = {
 
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 
+const LIST_METHODS: ReadonlySet<string> = new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].method));
+
+export function isListMethod(method: string): boolean {
+  return LIST_METHODS.has(method);
+}
+
 export function kindsOfNotification(method: string): readonly ListKind[] {
   return LIST_KINDS.filter((kind) => LIST_SPECS[kind].changed === method);
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import type { Era } from '../era.ts';
+import { takesInput } from '../input-methods.ts';
 
 export interface LoginRequest {
   readonly era: Era;
@@ -21,11 +22,9 @@ export interface RequiredLogin {
 const INTERNAL_ERROR = -32603;
 const URL_ELICITATION_REQUIRED = -32042;
 const URL_MODE_SINCE = '2025-11-25';
-/** Methods that the server may answer with a request for input (revision 2026-07-28). */
-const MAY_ASK = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 export function opensUrls({ era, revision, capabilities, method }: LoginRequest): boolean {
-  if (era === 'legacy' ? revision < URL_MODE_SINCE : !MAY_ASK.has(method)) return false;
+  if (era === 'legacy' ? revision < URL_MODE_SINCE : !takesInput(method)) return false;
   const declared = JSON.parse(capabilities) as JsonObject;
   return isJsonObject(declared.elicitation) && isJsonObject(declared.elicitation.url);
 }

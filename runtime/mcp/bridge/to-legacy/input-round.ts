@@ -1,18 +1,10 @@
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { INPUT_CAPABILITIES } from '../../input-methods.ts';
 import type { ClientProfile } from './client-profile.ts';
 
 const METHOD_NOT_FOUND = -32601;
 const RESERVED_META = 'io.modelcontextprotocol/';
-
-/** Requests of a backend that its client answers, and the capability that each of them needs. */
-const CAPABILITIES: ReadonlyMap<string, string> = new Map([
-  ['elicitation/create', 'elicitation'],
-  ['sampling/createMessage', 'sampling'],
-  ['roots/list', 'roots'],
-]);
-/** Requests of a client that may need input. */
-const TAKING_INPUT: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** The session of a backend, as far as its requests need it. */
 export interface AskingSession {
@@ -27,13 +19,9 @@ interface Pending {
   readonly params: JsonObject | undefined;
 }
 
-export function takesInput(method: string): boolean {
-  return TAKING_INPUT.has(method);
-}
-
 /** Returns whether the client declared that it answers such requests. */
 export function isAnswerable({ method = '' }: BackendMessage, { profile }: Pick<AskingSession, 'profile'>): boolean {
-  const capability = CAPABILITIES.get(method);
+  const capability = INPUT_CAPABILITIES.get(method);
   return capability !== undefined && profile.capabilities[capability] !== undefined;
 }
 
@@ -64,7 +52,7 @@ export class InputRound {
     // Most calls need no input.
     if (this.#pending === NONE) this.#pending = new Map();
     this.#last += 1;
-    const key = `${CAPABILITIES.get(method) ?? method}-${this.#last}`;
+    const key = `${INPUT_CAPABILITIES.get(method) ?? method}-${this.#last}`;
     this.#pending.set(key, { id, method, params: isJsonObject(params) ? withoutOlder(params) : undefined });
   }
 

@@ -10,7 +10,7 @@ import { BridgedCall } from './bridged-call.ts';
 import { BridgedTasks } from './bridged-tasks.ts';
 import { PendingRequest } from './pending-request.ts';
 import { invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
-import { takesInput } from './input-round.ts';
+import { takesInput } from '../../input-methods.ts';
 import { valueAt } from './modern-message.ts';
 import { bindingOf, type RequestState } from './request-state.ts';
 import { SessionPool } from './session-pool.ts';

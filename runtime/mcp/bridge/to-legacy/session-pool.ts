@@ -7,7 +7,7 @@ import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import type { Identity } from '#runtime/incoming/identity';
 import type { BridgeDeps } from './bridge-deps.ts';
 import { BridgedSession } from './bridged-session.ts';
-import { takesInput } from './input-round.ts';
+import { takesInput } from '../../input-methods.ts';
 import { clientProfile } from './client-profile.ts';
 import type { TaskSession } from './modern-task.ts';
 import { TaskInput } from './task-input.ts';

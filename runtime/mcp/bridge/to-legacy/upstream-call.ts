@@ -5,7 +5,7 @@ import { refusesRevision } from '#runtime/mcp/relay/changed-era';
 import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
 import type { BridgeDeps } from './bridge-deps.ts';
 import { isOfCall, type BridgedSession, type SessionCall } from './bridged-session.ts';
-import { takesInput } from './input-round.ts';
+import { takesInput } from '../../input-methods.ts';
 import { legacyHeaders } from './legacy-headers.ts';
 import { toLegacyRequest, type ModernMessage } from './modern-message.ts';
 import { openingFailure } from './open-session.ts';

@@ -9,6 +9,8 @@ import {
 } from '#runtime/mcp/envelope/decode-backend-message';
 import type { JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Spans } from '#runtime/mcp/envelope/scan-envelope';
+import { isListMethod } from '../../aggregate/list-kinds.ts';
+import { takesInput } from '../../input-methods.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { callerMembers } from './caller-meta.ts';
 import { readInputRequired } from './client-input.ts';
@@ -17,7 +19,6 @@ import {
   COMPLETE,
   isHeaderMismatch,
   legacyAnswer,
-  LISTS,
   refusal,
   withoutResultType,
   type LegacyAnswer,
@@ -31,8 +32,6 @@ import { TaskWait } from './task-wait.ts';
 
 /** Milliseconds in which a server ends the stream of an answered request. Some never do. */
 const STREAM_END = 1_000;
-/** Methods whose result may require input. */
-const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** One request of a legacy client to a modern backend, with the rounds in which the backend asks for input. */
 export class BridgedCall implements RunningCall, AnswerSink {
@@ -139,7 +138,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
   /** Most answers are the first ones, and need one edit. */
   #simpleAnswer(body: Buffer, spans: Spans): Buffer | undefined {
     const { method, target } = this.#legacy;
-    if (this.#isOver || this.#rounds || this.#legacy.wantsTask || LISTS.has(method)) return undefined;
+    if (this.#isOver || this.#rounds || this.#legacy.wantsTask || isListMethod(method)) return undefined;
     return withoutResultType(body, spans, method === 'tools/call' && this.#parts.tools.isWrapped(target));
   }
 
@@ -191,7 +190,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
     if (isError && method === 'tools/call' && this.#isSentAgain(data, message)) return;
     const type = message.spans['result.resultType'];
     const typeText = type === undefined ? COMPLETE : data.slice(type.start, type.end);
-    if (typeText === '"input_required"' && MAY_ASK.has(method)) this.#ask(resultOf(data));
+    if (typeText === '"input_required"' && takesInput(method)) this.#ask(resultOf(data));
     else if (typeText === '"task"') this.#takeTask(resultOf(data));
     else if (typeText !== COMPLETE) this.#fail('protocol');
     else if (this.#legacy.wantsTask && !isError) this.#keep(this.#translate(data, message));
@@ -260,7 +259,7 @@ export class BridgedCall implements RunningCall, AnswerSink {
     const { method } = this.#call;
     const { idText, target } = this.#legacy;
     const { tools } = this.#parts;
-    if (LISTS.has(method) && message.answerKind !== 'error') {
+    if (isListMethod(method) && message.answerKind !== 'error') {
       const haveTasks = offersTasks(this.#parts.backend.health, 'legacy');
       const changed = method === 'tools/list' ? tools.learn(resultOf(data), haveTasks) : undefined;
       if (!changed) return { text: data, kind: message.answerKind };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerSession } from '#runtime/mcp/backends/backend';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { INPUT_CAPABILITIES } from '../../input-methods.ts';
 import { hasCapability } from './caller-meta.ts';
 import type { Questions } from './questions.ts';
 
@@ -9,12 +10,6 @@ const ROUND_TIME = 600_000;
 /** Characters of the state that the backend gets back. */
 const MAX_STATE = 65_536;
 const MAX_REQUESTS = 100;
-
-const CAPABILITIES: Readonly<Record<string, string>> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-};
 
 /** The `input_required` result of a backend. */
 export interface InputRequired {
@@ -46,7 +41,7 @@ export const stateMember = ({ state }: InputRequired): string =>
 /** Returns the first method whose capability the client did not declare. */
 export function missingCapability({ requests }: InputRequired, session: CallerSession | undefined): string | undefined {
   const isMissing = ({ method }: { method: string }) => {
-    const capability = CAPABILITIES[method];
+    const capability = INPUT_CAPABILITIES.get(method);
     return capability === undefined || !hasCapability(session, capability);
   };
   return requests.find(isMissing)?.method;

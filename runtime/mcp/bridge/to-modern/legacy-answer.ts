@@ -17,14 +17,6 @@ const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cac
 const REPLACED: ReadonlySet<string> = new Set([...MODERN_MEMBERS, 'structuredContent']);
 const WITHOUT_META: ReadonlySet<string> = new Set([...REPLACED, '_meta']);
 
-/** The lists of the gateway keep the time to live, and take no other modern member. */
-export const LISTS: ReadonlySet<string> = new Set([
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-]);
-
 /** JSON text of the type of a result that asks for nothing. */
 export const COMPLETE = '"complete"';
 

@@ -23,6 +23,8 @@ export class LegacyMessage {
   readonly envelope: Envelope;
   /** Whether the client asks for a task of 2025-11-25. */
   readonly wantsTask: boolean;
+  /** Name of the tool or prompt, or URI of the resource. */
+  readonly target: string | undefined;
 
   /** `body`: a request that the gateway has decoded. */
   constructor({ method, idText = 'null' }: BackendCall, body: Buffer) {
@@ -33,13 +35,9 @@ export class LegacyMessage {
     const isForeign = FOREIGN.some((name) => envelope.spans[`params.${name}`] !== undefined);
     this.body = isForeign ? this.#withoutForeign(body, envelope.spans.params) : body;
     this.envelope = isForeign ? scanEnvelope(this.body.toString('latin1'), true, false) : envelope;
-  }
-
-  /** Returns the name of the tool or prompt, or the URI of the resource. */
-  get target(): string | undefined {
     const { spans } = this.envelope;
-    const value = this.#valueAt(this.method.startsWith('resources/') ? spans['params.uri'] : spans['params.name']);
-    return typeof value === 'string' ? value : undefined;
+    const target = this.#valueAt(method.startsWith('resources/') ? spans['params.uri'] : spans['params.name']);
+    this.target = typeof target === 'string' ? target : undefined;
   }
 
   /** JSON text. */
@@ -104,8 +102,8 @@ export function modernHeadersFor(
   const sent = modernHeaders(method);
   if (target !== undefined) sent.push('mcp-name', encodeHeaderValue(target));
   for (let at = 0; at + 1 < headers.length; at += 2) {
-    const [header = '', value = ''] = headers.slice(at, at + 2);
+    const [header = '', value = ''] = [headers[at], headers[at + 1]];
     if (!OWN_HEADERS.has(header)) sent.push(header, value);
   }
-  return sent.concat(more);
+  return more.length === 0 ? sent : sent.concat(more);
 }
