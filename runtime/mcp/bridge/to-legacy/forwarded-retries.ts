@@ -5,7 +5,6 @@ import { callFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { PendingRequest } from './pending-request.ts';
 import { callLost, retryTooLarge } from './input-required.ts';
-import type { RequestState } from './request-state.ts';
 import type { RetryEvent } from './retry-event.ts';
 
 /** Milliseconds in which the replica with the call answers. */
@@ -36,7 +35,7 @@ export class ForwardedRetries {
     this.#tell = tell;
   }
 
-  forward(request: PendingRequest, call: string, { round }: RequestState): void {
+  forward(request: PendingRequest, call: string): void {
     const { body } = request.message;
     const leave = this.#enter(request);
     if (!leave) return;
@@ -44,7 +43,7 @@ export class ForwardedRetries {
     const ignore = () => undefined;
     request.host = { isHeld: false, pause: ignore, resume: ignore, left: () => this.#left(retry) };
     this.#waiting.set(retry, { request, leave, timer: this.#lostAfter(retry, TAKEN_WITHIN) });
-    this.#tell({ type: 'retry', retry, call, round, body: body.toString('utf8') });
+    this.#tell({ type: 'retry', retry, call, body: body.toString('utf8') });
   }
 
   #enter(request: PendingRequest): (() => void) | undefined {
@@ -112,11 +111,12 @@ export class TakenRetries {
     this.#tell = tell;
   }
 
-  /** Returns the request of a retry. Its answers go to the other replica. */
+  /** Returns the request of a retry, whose answers go to the other replica. Undefined: it waits here already. */
   take(
     { retry, body }: Extract<RetryEvent, { type: 'retry' }>,
     { call, backend }: Pick<PendingRequest, 'call' | 'backend'>,
-  ): PendingRequest {
+  ): PendingRequest | undefined {
+    if (this.#requests.has(retry)) return undefined;
     const { id } = JSON.parse(body) as { id: unknown };
     const sign = () => this.#tell({ type: 'retry_taken', retry });
     const timer = setInterval(sign, SIGN_EVERY).unref();

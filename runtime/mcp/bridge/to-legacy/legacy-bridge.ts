@@ -12,7 +12,7 @@ import { PendingRequest } from './pending-request.ts';
 import { invalidResponses, invalidState, linkNotOpened } from './input-required.ts';
 import { takesInput } from '../../input-methods.ts';
 import { valueAt } from './modern-message.ts';
-import { bindingOf, type RequestState } from './request-state.ts';
+import type { RequestState } from './request-state.ts';
 import { SessionPool } from './session-pool.ts';
 
 /** Serves calls of revision 2026-07-28 by a backend of older revisions. */
@@ -106,11 +106,9 @@ export class LegacyBridge implements Bridge {
     }
   }
 
-  #stateOf({ call, message }: PendingRequest): RequestState | undefined {
-    const { backend, parkedCalls, wallClock } = this.#deps;
-    const sealed = valueAt(message.body, message.spans['params.requestState']);
-    if (typeof sealed !== 'string') return undefined;
-    const state = parkedCalls.open(sealed, bindingOf(call, backend.name, message));
+  #stateOf(request: PendingRequest): RequestState | undefined {
+    const { parkedCalls, wallClock } = this.#deps;
+    const state = parkedCalls.stateOf(request);
     return state && state.expiresAt > wallClock() ? state : undefined;
   }
 }

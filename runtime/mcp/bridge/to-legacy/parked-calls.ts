@@ -6,10 +6,13 @@ import { FinishedCalls } from '../finished-calls.ts';
 import { ForwardedRetries, TakenRetries } from './forwarded-retries.ts';
 import { callLost } from './input-required.ts';
 import type { RetryEvent } from './retry-event.ts';
-import { OwnSeal, type RequestState, type StateSeal } from './request-state.ts';
+import { readModernMessage, valueAt } from './modern-message.ts';
+import { bindingOf, OwnSeal, type RequestState, type StateSeal } from './request-state.ts';
 
 /** A call that waits, or waited, for its client's input. */
-export interface ParkedCall extends Pick<PendingRequest, 'call' | 'backend'> {
+export interface ParkedCall {
+  readonly call: PendingRequest['call'];
+  readonly backend: string;
   /** Takes the client's retry of the request. */
   retry(request: PendingRequest, state: RequestState): void;
 }
@@ -71,9 +74,12 @@ export class ParkedCalls {
     return (this.#sharing().stateSeal ?? this.#own).seal(state, binding);
   }
 
-  /** Returns undefined if the text was not sealed for this call. */
-  open(text: string, binding: string): RequestState | undefined {
-    return this.#sharing().stateSeal?.open(text, binding) ?? this.#own.open(text, binding);
+  /** Returns the state in a retry. Undefined: it has none, or one that was sealed for another call, caller or backend. */
+  stateOf({ call, backend, message }: Pick<PendingRequest, 'call' | 'backend' | 'message'>): RequestState | undefined {
+    const sealed = valueAt(message.body, message.spans['params.requestState']);
+    if (typeof sealed !== 'string') return undefined;
+    const binding = bindingOf(call, backend, message);
+    return this.#sharing().stateSeal?.open(sealed, binding) ?? this.#own.open(sealed, binding);
   }
 
   /** @throws QuotaExceeded */
@@ -101,7 +107,7 @@ export class ParkedCalls {
   retry(request: PendingRequest, id: string, state: RequestState): void {
     const call = this.#calls.get(id);
     if (call) call.retry(request, state);
-    else if (this.#sharing().stateSeal) this.#forwarded.forward(request, id, state);
+    else if (this.#sharing().stateSeal) this.#forwarded.forward(request, id);
     else request.deliver(callLost);
   }
 
@@ -109,10 +115,16 @@ export class ParkedCalls {
   take(event: RetryEvent): void {
     if (event.type === 'retry_left') this.#taken.left(event.retry);
     else if (event.type !== 'retry') this.#forwarded.take(event);
-    else {
-      const call = this.#calls.get(event.call);
-      // The replica that sealed the state has checked it.
-      call?.retry(this.#taken.take(event, call), { call: event.call, round: event.round, expiresAt: Infinity });
-    }
+    else this.#takeRetry(event);
+  }
+
+  /** The state proves that the client of this call sent the retry. The other replica has checked its end. */
+  #takeRetry(event: Extract<RetryEvent, { type: 'retry' }>): void {
+    const call = this.#calls.get(event.call);
+    const message = call && readModernMessage(Buffer.from(event.body));
+    const state = message && this.stateOf({ call: call.call, backend: call.backend, message });
+    if (!call || state?.call !== event.call) return;
+    const request = this.#taken.take(event, call);
+    if (request) call.retry(request, state);
   }
 }

@@ -4,13 +4,7 @@ import type { FailureReason } from '#runtime/mcp/backends/failures';
 /** Events between a replica that received a client's retry, and the one that holds the parked call. `retry`: a random id. */
 export type RetryEvent =
   /** `body`: the client's request. */
-  | {
-      readonly type: 'retry';
-      readonly retry: string;
-      readonly call: string;
-      readonly round: number;
-      readonly body: string;
-    }
+  | { readonly type: 'retry'; readonly retry: string; readonly call: string; readonly body: string }
   /** The holder works on it. Repeated. */
   | { readonly type: 'retry_taken'; readonly retry: string }
   /** `data`: a notification for the client. */
