@@ -26,47 +26,36 @@ export interface Member {
 
 const DOWN_MS = 2_000;
 
+/** `sessions`: each SDK and transport. `modern`: only members with 2026-07-28, over HTTP. `bridges`: members with one revision each. */
+export type Group = 'sessions' | 'modern' | 'bridges';
+
 /** `modern`: the 2.x line of the SDK, serving 2026-07-28 alone. */
-type Spec = readonly [name: string, sdk: Sdk | 'modern', transport: Transport, role: Role];
+type Spec = readonly [name: string, sdk: Sdk | 'modern', transport: Transport, role: Role, ...groups: Group[]];
 
 const SPECS: readonly Spec[] = [
-  ['old-http', 'old', 'http', 'steady'],
-  ['new-http', 'new', 'http', 'steady'],
-  ['old-sse', 'old', 'sse', 'steady'],
-  ['old-stdio', 'old', 'stdio', 'steady'],
-  ['new-stdio', 'new', 'stdio', 'steady'],
-  ['killed-http', 'old', 'http', 'killed'],
-  ['killed-sse', 'old', 'sse', 'killed'],
-  ['killed-stdio', 'new', 'stdio', 'killed'],
-  ['hanging-http', 'new', 'http', 'hanging'],
+  ['old-http', 'old', 'http', 'steady', 'sessions', 'bridges'],
+  ['new-http', 'new', 'http', 'steady', 'sessions', 'modern'],
+  ['new-http-2', 'new', 'http', 'steady', 'modern'],
+  ['modern-http', 'modern', 'http', 'steady', 'bridges'],
+  ['old-sse', 'old', 'sse', 'steady', 'sessions', 'bridges'],
+  ['old-stdio', 'old', 'stdio', 'steady', 'sessions', 'bridges'],
+  ['new-stdio', 'new', 'stdio', 'steady', 'sessions'],
+  ['python-http', 'python', 'http', 'steady', 'sessions'],
+  ['killed-http', 'old', 'http', 'killed', 'sessions', 'bridges'],
+  ['killed-sse', 'old', 'sse', 'killed', 'sessions'],
+  ['killed-stdio', 'new', 'stdio', 'killed', 'sessions'],
+  ['killed-new', 'new', 'http', 'killed', 'modern'],
+  ['killed-modern', 'modern', 'http', 'killed', 'bridges'],
+  ['hanging-http', 'new', 'http', 'hanging', 'sessions', 'modern'],
+  ['hanging-old', 'old', 'http', 'hanging', 'bridges'],
 ];
-/** The gateway uses 2026-07-28 over HTTP only. */
-const MODERN_SPECS: readonly Spec[] = [
-  ['new-http', 'new', 'http', 'steady'],
-  ['new-http-2', 'new', 'http', 'steady'],
-  ['killed-http', 'new', 'http', 'killed'],
-  ['hanging-http', 'new', 'http', 'hanging'],
-];
-/** Each serves clients of one revision natively, and the others through a bridge. */
-const BRIDGE_SPECS: readonly Spec[] = [
-  ['old-http', 'old', 'http', 'steady'],
-  ['old-sse', 'old', 'sse', 'steady'],
-  ['old-stdio', 'old', 'stdio', 'steady'],
-  ['modern-http', 'modern', 'http', 'steady'],
-  ['killed-old', 'old', 'http', 'killed'],
-  ['killed-modern', 'modern', 'http', 'killed'],
-  ['hanging-old', 'old', 'http', 'hanging'],
-];
-const PYTHON_SPECS: readonly Spec[] = [['python-http', 'python', 'http', 'steady']];
-
-/** `sessions`: each SDK and transport. `modern`: only members with 2026-07-28. `bridges`: members with one revision each. */
-export type Group = 'sessions' | 'modern' | 'bridges';
 
 /** Starts the backends of these roles. The gateway starts those with stdio. */
 export async function startMembers(group: Group, folder: string, roles: readonly Role[]): Promise<Member[]> {
-  const withPython = existsSync(PYTHON_INSTALLED) ? [...SPECS, ...PYTHON_SPECS] : SPECS;
-  const specs = { sessions: withPython, modern: MODERN_SPECS, bridges: BRIDGE_SPECS }[group];
-  const chosen = specs.filter(([, , , role]) => roles.includes(role));
+  const canRun = (sdk: Spec[1]) => sdk !== 'python' || existsSync(PYTHON_INSTALLED);
+  const chosen = SPECS.filter(
+    ([, sdk, , role, ...groups]) => groups.includes(group) && roles.includes(role) && canRun(sdk),
+  );
   return Promise.all(
     chosen.map(([name, sdk, transport, role]) =>
       transport === 'stdio'
