@@ -91,7 +91,7 @@ describeWithRedis('a message by which a replica forwards a retry', () => {
     expect([backend.count('tools/call'), answered()]).toEqual([1, 1]);
   });
 
-  it('is refused if one character differs', async () => {
+  it('gets refused if one character differs', async () => {
     const { backend, here, there, messages, publish, answered } = await start();
     const requestState = await park(here, 'ask_and_wait');
     const retry = call(there, 'ask_and_wait', { requestState, inputResponses });
@@ -133,7 +133,7 @@ describeWithRedis('a message by which a replica forwards a retry', () => {
     expect(backend.count('tools/call')).toBe(1);
   });
 
-  it('is not sent for another principal', async () => {
+  it('goes out for no other principal', async () => {
     const key = await makeKey('forged');
     const issuer = closing(await startIssuer([key.jwk]));
     const incoming = { type: 'oidc', issuer: issuer.issuer, audience: 'vmcp', jwks_allow_private_ip: true } as const;
