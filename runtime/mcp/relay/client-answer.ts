@@ -7,6 +7,7 @@ import type { CallFailure } from '../backends/failures.ts';
 import type { AnswerKind, BackendMessage } from '../envelope/decode-backend-message.ts';
 import { writeSse, type eventEnding } from '../sse/write-sse.ts';
 import { ClientDocument, ClientStream } from './client-stream.ts';
+import { countUnread } from './unread-bytes.ts';
 
 type EventFields = Parameters<typeof eventEnding>[0];
 
@@ -30,6 +31,7 @@ export class ClientAnswer {
     requestRecord.status = status;
     noteAnswered(requestRecord, kind);
     answerJson(res, status, body);
+    countUnread(res, body.length, this.#request.services.bufferedBytes);
   }
 
   part(bytes: readonly Buffer[], flow: Flow): void {
@@ -64,7 +66,9 @@ export class ClientAnswer {
   }
 
   write(text: string): void {
-    this.#stream?.write(text, this.#flow);
+    if (!this.#stream) return;
+    this.#stream.write(text, this.#flow);
+    countUnread(this.#request.res, text.length, this.#request.services.bufferedBytes);
   }
 
   end(): void {
