@@ -48,9 +48,10 @@ describeWithRedis('a message by which a replica forwards a retry', () => {
     const [here, there] = [await replica(), await replica()];
     const channel = channelOf(shared);
     const messages: string[] = [];
-    const listener = closing({ redis: new Redis(redis!.port), close: () => void listener.redis.disconnect() });
-    listener.redis.on('message', (_channel: string, message: string) => messages.push(message));
-    await listener.redis.subscribe(channel);
+    const listener = new Redis(redis!.port);
+    closing({ close: () => listener.disconnect() });
+    listener.on('message', (_channel: string, message: string) => messages.push(message));
+    await listener.subscribe(channel);
     const publish = (message: string) => redis!.command('PUBLISH', channel, message);
     /** Number of answers of clients that reached the backend. */
     const answered = () => backend.seen.filter(({ message }) => message.id === 'q1' && !message.method).length;
@@ -155,5 +156,5 @@ describeWithRedis('a message by which a replica forwards a retry', () => {
 
 function channelOf({ settings }: Shared): string {
   const storage = settings.session_storage;
-  return `${storage?.type === 'redis' ? (storage.redis.key_prefix ?? '') : ''}news`;
+  return `${storage?.type === 'redis' ? storage.redis.key_prefix : ''}news`;
 }
