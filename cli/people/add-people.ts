@@ -3,7 +3,7 @@ import { contextOf, type Parts } from '../command-parts.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { addTarget, type TargetOptions } from '../management/target.ts';
-import type { Servers } from './open-servers.ts';
+import type { Servers } from './servers.ts';
 
 interface PeopleOptions extends TargetOptions {
   server?: string;

@@ -3,7 +3,7 @@ import { KubeApi } from '#operator/kubernetes/api/api';
 import { connectCluster, explainFailure } from '../management/connect-cluster.ts';
 import { findApiGroup } from '../management/find-api-group.ts';
 import type { TargetOptions } from '../management/target.ts';
-import type { Servers } from './open-servers.ts';
+import type { Servers } from './servers.ts';
 
 /** Uses only the rights of the kubeconfig. @throws CliError */
 export async function withClusterServers(

@@ -3,7 +3,6 @@ import { FileLock } from '#lib/files/file-lock';
 import { readLock } from '#local/lock';
 import { folderResources } from '#management/stores/folder-resources';
 import { ManifestFiles } from '#management/stores/manifest-files';
-import type { Resources } from '#management/stores/resources';
 import { problemOf } from '#management/problem';
 import { shownPath } from '../check-folder.ts';
 import type { Context } from '../context.ts';
@@ -11,13 +10,7 @@ import { CliError } from '../exit-codes.ts';
 import { folderOf } from '../management/open-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { checkNamesCluster, isCluster, type TargetOptions } from '../management/target.ts';
-
-export interface Servers {
-  readonly resources: Resources;
-  readonly place: string;
-  /** A running server applies changes at once. */
-  readonly running: boolean;
-}
+import type { Servers } from './servers.ts';
 
 /** Opens the resources of a cluster, or the manifests of the folder that runs here or ran last. @throws CliError */
 export async function withServers(

@@ -8,7 +8,7 @@ import { UpstreamUnavailable } from '../upstream/provider.ts';
 import { readIdentity } from '../upstream/read-identity.ts';
 import type { AssertionIssuer } from './assertion-issuers.ts';
 import { type CheckedAssertion, refused } from './check-assertion.ts';
-import type { AssertionSettings } from './redeem-assertion.ts';
+import type { AssertionSettings } from './assertion-settings.ts';
 
 /** Claims of the grant, which say nothing about the user. */
 const OF_THE_GRANT = ['client_id', 'resource', 'scope', 'cnf', 'tenant', 'act', 'may_act', 'authorization_details'];

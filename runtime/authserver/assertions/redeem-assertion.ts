@@ -1,6 +1,4 @@
 import { LEEWAY_SECONDS } from '#runtime/incoming/verify-jwt';
-import type { PolicyReads } from '#runtime/policy/policy-reads';
-import type { Log } from '#runtime/telemetry/log';
 import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
@@ -12,16 +10,9 @@ import { chooseResource, intersectScopes } from '../token/choose-grant.ts';
 import { required } from '../token/read-form.ts';
 import { checkBlocked } from '../token/refuse-grant.ts';
 import type { TokenSettings } from '../token/token-settings.ts';
-import type { AssertionIssuers } from './assertion-issuers.ts';
 import { checkAssertion, type CheckedAssertion, refused } from './check-assertion.ts';
 import { readAssertedUser } from './read-asserted-user.ts';
 import { slotOf } from './revocations.ts';
-
-export interface AssertionSettings {
-  readonly issuers: AssertionIssuers;
-  readonly reads: () => PolicyReads;
-  readonly log: Log;
-}
 
 /**
  * Redeems an assertion of an identity provider (RFC 7523 §2.1), once. It has no refresh token: the client gets another assertion, which the

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { RotatingSecretRing } from '#runtime/keys/create-secret-ring';
-import type { AssertionSettings } from '../assertions/redeem-assertion.ts';
+import type { AssertionSettings } from '../assertions/assertion-settings.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { RegisteredClients } from '../register/registered-clients.ts';
 import type { ActiveSession } from '../storage/rows.ts';
