@@ -13,6 +13,7 @@ incomingAuth: { type: anonymous }`).replace(
       conflictResolution: priority
       conflictResolutionConfig: { prefixFormat: '{workload}.', prefixMode: onConflict, priorityOrder: [github, jira] }
       excludeAllTools: false
+      apps: { rewriteCalls: true }
       tools:
         - workload: github
           filter: [create_issue]
