@@ -39,16 +39,23 @@ export interface EndpointOptions extends ServerOptions {
   server?: string;
 }
 
+/** An endpoint, and its status if it is one of this machine or of the named cluster. */
+export interface ChosenEndpoint {
+  readonly url: string;
+  readonly server: ServerSummary | undefined;
+}
+
 /** Prefers the given URL. @throws CliError */
-export async function chooseUrl(
+export async function chooseEndpoint(
   typed: string | undefined,
   options: EndpointOptions,
   context: Context,
-): Promise<string> {
-  const { server } = options;
-  if (typed === undefined)
-    return urlOf(chooseServer(await findLocalStatus(options, context), server), options, context);
-  if (server !== undefined || isCluster(options))
+): Promise<ChosenEndpoint> {
+  if (typed === undefined) {
+    const server = chooseServer(await findLocalStatus(options, context), options.server);
+    return { url: urlOf(server, options, context), server };
+  }
+  if (options.server !== undefined || isCluster(options))
     throw new CliError(EXIT_CODES.usage, 'name an endpoint by its URL, or by --server and --context, and not by both');
-  return checkUrl(typed);
+  return { url: checkUrl(typed), server: undefined };
 }

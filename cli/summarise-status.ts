@@ -28,6 +28,8 @@ export interface ServerSummary {
     auth: string;
     url: string;
     message: string;
+    /** Extensions of MCP that it offers: tasks, apps. */
+    extensions: string[];
     /** Null: no login is needed. Otherwise, a user logs in here for all callers. */
     loginUrl: string | null;
   }[];
@@ -73,6 +75,7 @@ export function serversOf(localStatus: Pick<LocalStatus, 'resources'>): ServerSu
         auth: backend.authType ?? '',
         url: backend.url ?? '',
         message: backend.message,
+        extensions: backend.extensions ?? [],
         loginUrl: backend.loginUrl ?? null,
       })),
       redirectUris: status.redirectUris ?? {},

@@ -5,6 +5,7 @@ import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
 import { describeUnknownBackends, describeUnknownPolicyNames } from '#runtime/mcp/aggregate/unknown-policy-names';
 import type { Backend } from '#runtime/mcp/backends/backend';
+import { APPS, CORE_TASKS, TASKS } from '#runtime/mcp/extensions';
 import { countCalls, showHealth } from '#runtime/mcp/backends/show-health';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
@@ -44,7 +45,10 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       draining: sources.draining(),
       warnings: [...sources.traces.warnings, ...listOf(sources.auditProblem()), ...warningsOf(followed, services)],
       tools: services.catalogues.toolCount(),
-      backends: services.backends.all.map((backend) => backendSnapshot(backend, sources)),
+      backends: services.backends.all.map((backend) => ({
+        ...backendSnapshot(backend, sources),
+        ...extensionsOf(backend, services),
+      })),
       sessions: services.sessions.size,
       sessions_by_revision: sessionsByRevision(services),
       streams: openStreams(services),
@@ -122,6 +126,14 @@ const listOf = (text: string | undefined): string[] => (text === undefined ? [] 
 
 function policyWarnings(place: string, authorizer: Authorizer | undefined): string[] {
   return (authorizer?.warnings ?? []).map((warning) => `${place}: ${warning}`);
+}
+
+/** A server may have apps without offering the extension: the SDK's do. */
+function extensionsOf({ name, health }: Backend, { catalogues }: Services): Pick<BackendSnapshot, 'extensions'> {
+  const offered = Object.values(health.capabilities?.extensions ?? {}).flat();
+  const hasTasks = offered.includes(TASKS) || offered.includes(CORE_TASKS);
+  const hasApps = offered.includes(APPS) || catalogues.apps.has(name);
+  return hasTasks || hasApps ? { extensions: [...(hasTasks ? ['tasks'] : []), ...(hasApps ? ['apps'] : [])] } : {};
 }
 
 function backendSnapshot(backend: Backend, { loginUrl }: Pick<StatusSources, 'loginUrl'>): BackendSnapshot {

@@ -3,7 +3,7 @@ import { type Answer, NoAnswer, objectIn, type Question } from './probe.ts';
 
 const VERSION = '2025-11-25';
 
-function rpc(method: string, params: object, headers: Record<string, string> = {}): Question {
+export function rpc(method: string, params: object, headers: Record<string, string> = {}): Question {
   return {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
@@ -11,7 +11,7 @@ function rpc(method: string, params: object, headers: Record<string, string> = {
   };
 }
 
-const initialize = (headers?: Record<string, string>): Question =>
+export const initialize = (headers?: Record<string, string>): Question =>
   rpc(
     'initialize',
     { protocolVersion: VERSION, capabilities: {}, clientInfo: { name: 'vmcp-doctor', version: '1' } },

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { examine } from './doctor.ts';
-import type { Finding } from './finding.ts';
+import type { Examination, Finding } from './finding.ts';
 import { type Flaw, json, type Said, serveFakeEndpoint } from './testdata/fake-endpoint.ts';
 
 const open: (() => void)[] = [];
@@ -51,7 +51,12 @@ describe('vmcp doctor at a correct endpoint', () => {
     const { findings, registered } = await look();
     expect(registered).toBe(0);
     expect(marked(findings, 'failed', 'warning')).toEqual([]);
-    expect(marked(findings, 'skipped')).toEqual(['registration of real clients', 'authorization request', 'refusals']);
+    expect(marked(findings, 'skipped')).toEqual([
+      'registration of real clients',
+      'authorization request',
+      'refusals',
+      'extensions',
+    ]);
     expect(findings.find(({ check }) => check === 'registration of real clients')?.why).toContain(
       'cannot be taken back',
     );
@@ -95,6 +100,54 @@ describe('vmcp doctor at a server that redeems identity assertions', () => {
     ],
   ])('reports a server that %s', async (_case, check, verdict, flaw) => {
     expect(marked((await look(flaw)).findings, verdict)).toContain(check);
+  });
+});
+
+describe('vmcp doctor at an endpoint with extensions', () => {
+  const backend = (name: string, ...extensions: string[]) => ({
+    ...{ name, extensions, phase: 'Ready', tools: 1, auth: '', url: '', message: '', loginUrl: null },
+  });
+  const condition = {
+    type: 'RuntimeWarning',
+    status: 'True',
+    reason: 'RuntimeReported',
+    lastTransitionTime: '',
+  } as const;
+  const offering = at('/mcp', (_origin, usual) =>
+    usual.body?.includes('"result":{}') === true
+      ? { ...changed(usual, { result: { capabilities: { tasks: {} } } }), headers: usual.headers ?? {} }
+      : usual,
+  );
+  const inspect = async (flaw: Flaw | undefined, endpoint: Examination['endpoint']) => {
+    const fake = await serveFakeEndpoint(flaw);
+    open.push(fake.close);
+    const all = await examine({ url: `${fake.origin}/mcp`, token: 'good', register: false, endpoint });
+    return all.filter(({ check }) => /extension|apps/.test(check));
+  };
+
+  it('names the backends that offer them, and warns if clients do not get them', async () => {
+    const endpoint = { backends: [backend('a', 'tasks', 'apps'), backend('b', 'tasks')], conditions: [] };
+    expect(await inspect(offering, endpoint)).toMatchObject([
+      { check: 'extension apps', verdict: 'ok', why: 'clients get it (from a)' },
+      { check: 'extension tasks', verdict: 'ok', why: 'clients get it (from a, b)' },
+    ]);
+    expect((await inspect(undefined, endpoint))[1]).toMatchObject({
+      verdict: 'warning',
+      why: 'clients do not get it (from a, b)',
+    });
+  });
+
+  it('warns of apps whose URIs or calls collide', async () => {
+    const message = 'apps of b have URIs of another backend';
+    const conditions = [
+      { ...condition, message },
+      { ...condition, message: 'tools x' },
+    ];
+    expect((await inspect(undefined, { backends: [], conditions })).at(-1)).toMatchObject({
+      check: 'apps of several backends',
+      verdict: 'warning',
+      why: message,
+    });
   });
 });
 

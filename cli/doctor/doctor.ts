@@ -1,4 +1,4 @@
-import { chooseUrl, type EndpointOptions } from '../choose-url.ts';
+import { chooseEndpoint, type EndpointOptions } from '../choose-url.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven } from '../read-given.ts';
 import type { Context } from '../context.ts';
@@ -7,6 +7,7 @@ import { printTable } from '../print-records.ts';
 import { checkAssertions } from './check-assertions.ts';
 import { checkAuthorize, checkForgottenClient, checkRegistration } from './check-clients.ts';
 import { checkEndpoint, checkHostAndOrigin, checkProbes } from './check-endpoint.ts';
+import { checkExtensions } from './check-extensions.ts';
 import { checkKeys, checkResource, checkServer } from './check-metadata.ts';
 import type { Examination, Finding } from './finding.ts';
 
@@ -24,7 +25,7 @@ const LOGIN: Check[] = [
   ...[checkResource, checkServer, checkKeys],
   ...[checkRegistration, checkAuthorize, checkForgottenClient, checkAssertions],
 ];
-const ALWAYS: Check[] = [checkProbes, checkHostAndOrigin];
+const ALWAYS: Check[] = [checkProbes, checkExtensions, checkHostAndOrigin];
 
 /** Turns each failure into a finding; never throws. */
 export async function examine(examined: Examination): Promise<Finding[]> {
@@ -62,9 +63,9 @@ function printFindings(url: string, findings: Finding[], { out }: Context): void
 
 /** Returns exit code 1 if a check fails. */
 export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
-  const url = await chooseUrl(typed, options, context);
+  const { url, server } = await chooseEndpoint(typed, options, context);
   const token = await readToken(options.tokenFile, context);
-  const findings = await examine({ url, register: options.register, token });
+  const findings = await examine({ url, register: options.register, token, endpoint: server });
   const well = findings.every(({ verdict }) => verdict !== 'failed');
   if (options.output === 'json') context.out.write(printObject({ url, ok: well, checks: findings }, 'json'));
   else printFindings(url, findings, context);

@@ -1,4 +1,5 @@
 import { isLoopbackHost } from '#crds/parts/private-address';
+import type { ServerSummary } from '../summarise-status.ts';
 import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
 
 /** warning: some clients fail; skipped: the check could not run. */
@@ -17,6 +18,8 @@ export interface Examination {
   token: string | undefined;
   /** A registration cannot be undone. */
   register: boolean;
+  /** Absent: only the URL is known. */
+  endpoint?: Pick<ServerSummary, 'backends' | 'conditions'> | undefined;
   challenge?: string;
   resource?: Record<string, unknown>;
   issuer?: string;

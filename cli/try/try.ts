@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { chooseUrl, type EndpointOptions } from '../choose-url.ts';
+import { chooseEndpoint, type EndpointOptions } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { boundedFetch, createOAuthClient, endLogin, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
@@ -149,7 +149,7 @@ export async function tryEndpoint(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const url = new URL(await chooseUrl(typed, options, context));
+  const url = new URL((await chooseEndpoint(typed, options, context)).url);
   const receiver = await openCallback(readClient(context.state, url.href)?.redirectUrl);
   try {
     const { client, oauth } = await logIn(url, receiver, options, context, stop);

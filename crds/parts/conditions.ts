@@ -46,6 +46,11 @@ export const BackendStatus = z.object({
   tools: z.int().min(0).optional().describe('Number of tools; absent until a caller has listed them.'),
   authType: z.string().max(64).optional().describe('Outgoing authentication.'),
   message: z.string().max(4096).optional().describe('Problem and remedy.'),
+  extensions: z
+    .array(z.string().max(63))
+    .max(8)
+    .optional()
+    .describe('Extensions of MCP that it offers: `tasks`, `apps`.'),
   loginUrl: z.string().max(2048).optional().describe('URL at which the operator of this server has to log in.'),
   lastTransitionTime: z.string().max(64).optional().describe('When phase changed last, RFC 3339.'),
 });

@@ -5,6 +5,8 @@ const MOST_BACKENDS = 1000;
 const MOST_WARNINGS = 100;
 const MOST_KEYS = 100;
 const LONGEST_URL = 2048;
+const MOST_OF_NAME = 63;
+const MOST_EXTENSIONS = 8;
 
 const text = (longest: number) => z.string().transform((said) => said.slice(0, longest).toWellFormed());
 
@@ -30,6 +32,8 @@ const BackendStatus = z.object({
   tools: z.int().nullable(),
   /** The fault and its remedy, without secrets. */
   message: text(4096).default(''),
+  /** Extensions of MCP that it offers and the gateway routes: tasks, apps. */
+  extensions: listOf(text(MOST_OF_NAME), MOST_EXTENSIONS).optional(),
   /** URL where the administrator of this runtime logs in at the backend; null if no login is needed, or if it happens elsewhere. */
   login_url: z
     .string()

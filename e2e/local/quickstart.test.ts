@@ -237,6 +237,7 @@ describe('vmcp doctor', () => {
     const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { check: string; verdict: string }[] };
     expect(checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'warning')).toEqual([]);
     expect([code, ok, checks.length > 25]).toEqual([0, true, true]);
+    expect(stdout).toContain('clients get it (from clock)');
   });
 
   it('explains an obstacle, and exits with 1', async () => {

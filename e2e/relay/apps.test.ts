@@ -168,11 +168,12 @@ describe('the warnings about calls of apps', () => {
     const backends = await start();
     const gateway = await gatewayTo(backends);
     const { warned, notWarned } = warningsAt(gateway);
+    await warned(/^apps of second have URIs of another backend, .* ui:\/\/second\.….*: ui:\/\/chart\/view.html; give/);
     await warned(
       /^apps: calls of tools that several backends have are refused: show; set aggregation.apps.rewriteCalls$/,
     );
     await gateway.reconfigure(configTo(backends, { aggregation: { apps: { rewrite_calls: true } } }));
-    await notWarned(/^apps/);
+    await notWarned(/^apps: /);
   });
 
   it('name calls that reach the winner of a name under priority', async () => {

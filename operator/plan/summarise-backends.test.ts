@@ -77,7 +77,8 @@ describe('status of a server in a cluster', () => {
     const conditions = Object.fromEntries((outcome.status?.conditions ?? []).map((each) => [each.type, each]));
     return { ...outcome, conditions };
   };
-  const away = { name: 'a', phase: 'unavailable', tools: null, message: 'refused: wait', login_url: null } as const;
+  const known = { name: 'a', tools: null, message: 'refused: wait', login_url: null } as const;
+  const away = { ...known, extensions: ['apps'], phase: 'unavailable' as const };
 
   it('becomes Ready with the first list of each member, like AllBackendsReady', () => {
     const before = planned(away, 0);
@@ -88,6 +89,7 @@ describe('status of a server in a cluster', () => {
     const after = planned({ ...away, phase: 'ready', tools: 3 }, 5, before.status);
     expect(after.conditions.Ready).toMatchObject({ status: 'True' });
     expect(after.conditions.AllBackendsReady).toMatchObject({ status: 'True' });
+    expect(after.status?.backends).toMatchObject([{ name: 'a', extensions: ['apps'] }]);
     expect([after.status?.observedGeneration, after.requeueAfter]).toEqual([3, undefined]);
   });
 

@@ -37,7 +37,8 @@ function summariseBackend(
   if (!seen) return { name, url, authType, phase: 'Unknown', message: 'The runtime has not reported on it yet.' };
   const tools = seen.tools === null ? {} : { tools: seen.tools };
   const login = seen.login_url === null ? {} : { loginUrl: seen.login_url };
-  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...login };
+  const extensions = seen.extensions === undefined ? {} : { extensions: seen.extensions };
+  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...extensions, ...login };
 }
 
 export function summariseBackends(

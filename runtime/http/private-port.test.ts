@@ -26,6 +26,7 @@ const snapshot: StatusSnapshot = {
       prompts: null,
       resources: 0,
       message: '',
+      extensions: ['apps'],
       login_url: null,
       auth_type: 'tokenExchange',
       revisions: ['2025-11-25'],

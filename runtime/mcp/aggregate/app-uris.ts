@@ -89,6 +89,15 @@ export class AppUris {
     return this.#urisOf(backend).has(uri);
   }
 
+  has(backend: string): boolean {
+    return this.#urisOf(backend).size > 0;
+  }
+
+  /** Returns the URIs of each backend that clients see at another URI. */
+  renamed(): [backend: string, uris: string[]][] {
+    return [...this.#aliases].map(([backend, { toAlias }]) => [backend, [...toAlias.keys()]]);
+  }
+
   #urisOf(backend: string): Map<string, number> {
     return this.#claims.get(backend) ?? NO_URIS;
   }

@@ -5,6 +5,7 @@ import type { CatalogueEntry } from './catalogue-entry.ts';
 import { findSame, markStale, type Building, type Catalogue, type KindCatalogue } from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
 import { countTools } from './count-tools.ts';
+import { describeRenamed } from './describe-app-calls.ts';
 import { connectTools, nameThatWaits } from './connect-tools.ts';
 import { nameThatFailed } from './failed-names.ts';
 import type { BackendList } from './fetch-list.ts';
@@ -186,7 +187,7 @@ export class Catalogues {
   }
 
   #conflicts(): string[] {
-    const all = new Set<string>();
+    const all = new Set(describeRenamed(this.apps.renamed()));
     for (const catalogue of this.#catalogues.values()) {
       for (const kind of LIST_KINDS) for (const conflict of catalogue.kinds[kind]?.conflicts ?? []) all.add(conflict);
     }

@@ -48,3 +48,11 @@ function add(values: Map<string, string[]>, key: string, value: string): void {
   if (known) known.push(value);
   else values.set(key, [value]);
 }
+
+/** Describes apps that clients see at another URI than their backend's. */
+export function describeRenamed(renamed: readonly (readonly [backend: string, uris: readonly string[]])[]): string[] {
+  return renamed.map(
+    ([backend, uris]) =>
+      `apps of ${backend} have URIs of another backend, so clients get them at ui://${backend}.…: ${nameSome(uris)}; give them other URIs`,
+  );
+}
