@@ -12,8 +12,8 @@ const NETWORK = ownNetwork();
 const WORKER_NETWORKS = join(import.meta.dirname, 'worker-networks.ts');
 /** Minutes of each part of the soak, five together. */
 const SOAK_MINUTES = { sessions: 2.5, modern: 1, replicas: 1.5 };
-/** Its calls come at a fixed rate, so other suites get only the time that it leaves. */
-const SOAK_PRIORITY = -10;
+/** The soak calls at a fixed rate, and the conformance suite waits 600 ms at most. Other suites get only the time that they leave. */
+const PACED = -10;
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Returns the result of a runner without repeated tests. */
@@ -69,7 +69,7 @@ async function runSoak(say: Say): Promise<Merged> {
   if (NETWORK === undefined) return runCounting(say, [...atRate, '--minutes', '5']);
   const works = Object.entries(SOAK_MINUTES).map(([part, minutes]) => (own: Say) => {
     const args = [...atRate, '--part', part, '--minutes', String(minutes)];
-    return runCounting(own, args, { within: NETWORK, priority: SOAK_PRIORITY });
+    return runCounting(own, args, { within: NETWORK, priority: PACED });
   });
   const parts = await inTurn(works, say);
   return ended(parts.reduce((total, { counts }) => add(total, counts), NONE));
@@ -83,7 +83,7 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
   unit: (say) => jest(say, ['--maxWorkers=100%', '--forceExit', ...without('<rootDir>/e2e/')]),
   e2e: runE2e,
   cluster: runCluster,
-  conformance: (say) => runCounting(say, ['e2e/conformance/run.ts']),
+  conformance: (say) => runCounting(say, ['e2e/conformance/run.ts'], { priority: PACED }),
   // The clients are large, so they are installed only on demand.
   clients: async (say) => {
     const { code } = await runNode(['e2e/clients/install-outside.ts'], say);

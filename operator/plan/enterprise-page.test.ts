@@ -2,17 +2,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { MCPExternalAuthConfigSpec, MCPServerSpec } from '#crds/kinds/index';
+import { OBJECTS } from '#crds/kinds/schemas';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/enterprise-managed-authorization.md'), 'utf8');
 const documents = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].flatMap(([, text = '']) =>
-  parseAllDocuments(text).map((document) => document.toJS() as { kind: string; spec: object }),
+  parseAllDocuments(text).map((document) => document.toJS() as { kind: keyof typeof OBJECTS }),
 );
-const SPECS = { MCPExternalAuthConfig: MCPExternalAuthConfigSpec, MCPServer: MCPServerSpec };
 
 describe('docs/how-to/enterprise-managed-authorization.md', () => {
   it('shows valid resources', () => {
-    expect(documents.map(({ kind }) => kind)).toEqual(['MCPExternalAuthConfig', 'MCPServer', 'MCPExternalAuthConfig']);
-    for (const { kind, spec } of documents) expect(() => SPECS[kind as keyof typeof SPECS].parse(spec)).not.toThrow();
+    expect(documents.map(({ kind }) => kind)).toEqual([
+      ...['VirtualMCPServer', 'MCPGroup'],
+      ...['MCPExternalAuthConfig', 'MCPServer', 'MCPExternalAuthConfig'],
+    ]);
+    for (const document of documents) expect(() => OBJECTS[document.kind].parse(document)).not.toThrow();
   });
 });
