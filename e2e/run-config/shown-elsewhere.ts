@@ -78,11 +78,6 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
     fields: ['embedded_auth_server_config.identity_assertions[].scopes[]'],
   },
   {
-    file: 'e2e/authserver/stored-token-exchange.test.ts',
-    test: 'sends the ID token if that type is configured',
-    fields: ['backends[].auth.subject_token_type'],
-  },
-  {
     file: 'runtime/outgoing/xaa.test.ts',
     test: 'exchanges the stored ID token for an ID-JAG, and redeems that at the target',
     fields: below('backends[].auth', 'idp_token_url', 'target_audience', 'target_resource'),
