@@ -7,7 +7,7 @@ export type Lanes = readonly (readonly string[])[];
 const OWN_PORTS = ['e2e/local/', 'e2e/(cli|management)/'] as const;
 
 /** The tests mostly wait, but many start several processes. Each worker takes up to a gigabyte, and its processes as much again. */
-const WORKERS = ['--maxWorkers=3', '--workerIdleMemoryLimit=600MB'] as const;
+const WORKERS = ['--maxWorkers=4', '--workerIdleMemoryLimit=600MB'] as const;
 
 /** Files that wait a minute or more each and use little CPU. They run in the lane with less work. */
 const WAITING = ['e2e/relay/(idle-memory|waiting-calls)\\.', 'e2e/attacks/held-memory\\.'] as const;

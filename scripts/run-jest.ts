@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Say } from './in-turn.ts';
 import { add, filesToRepeat, type Merged, mergeReports, NONE, Report } from './merge-reports.ts';
@@ -18,30 +18,18 @@ export interface RunOptions {
   within?: readonly string[] | undefined;
   /** Modules that node loads first, as absolute paths. */
   preload?: readonly string[];
-  /** Priority as in `nice`: below 0 is more than usual, and only for root. */
-  priority?: number;
-}
-
-/** Sets the priority of a process that has just started. Containers without the capability keep the usual one. */
-function prioritize({ pid }: ChildProcess, priority: number): void {
-  try {
-    if (pid !== undefined) setPriority(pid, priority);
-  } catch {
-    // The process runs, only slower.
-  }
 }
 
 /** Runs node and prints its output. Returns its exit code and the end of its output. */
 export async function runNode(
   args: string[],
   say: Say,
-  { env = {}, within = [], preload = [], priority }: RunOptions = {},
+  { env = {}, within = [], preload = [] }: RunOptions = {},
 ): Promise<{ code: number; end: string }> {
   const imports = preload.flatMap((file) => ['--import', file]);
   const [program = process.execPath, ...words] = [...within, process.execPath, ...imports, ...args];
   const options = { cwd: ROOT, env: { ...process.env, ...env } };
   const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  if (priority !== undefined) prioritize(child, priority);
   let end = '';
   child.stdout.on('data', (part: Buffer) => {
     end = (end + part.toString()).slice(-END);

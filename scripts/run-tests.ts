@@ -1,6 +1,7 @@
 // Runs all tests, or the named suites (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, `soak`; `clients` only by name). Ends
 // with one line of counts over all runners.
 import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
 import { e2eLanes } from './e2e-lanes.ts';
 import { inTurn, type Say } from './in-turn.ts';
@@ -12,8 +13,8 @@ const NETWORK = ownNetwork();
 const WORKER_NETWORKS = join(import.meta.dirname, 'worker-networks.ts');
 /** Minutes of each part of the soak, five together. */
 const SOAK_MINUTES = { sessions: 2.5, modern: 1, replicas: 1.5 };
-/** The soak calls at a fixed rate, and the conformance suite waits 600 ms at most. Other suites get only the time that they leave. */
-const PACED = -10;
+/** The longest part with its start. Afterwards the soak waits until idle sessions end. */
+const SOAK_TRAFFIC_MS = (SOAK_MINUTES.sessions + 0.75) * 60_000;
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Returns the result of a runner without repeated tests. */
@@ -69,7 +70,7 @@ async function runSoak(say: Say): Promise<Merged> {
   if (NETWORK === undefined) return runCounting(say, [...atRate, '--minutes', '5']);
   const works = Object.entries(SOAK_MINUTES).map(([part, minutes]) => (own: Say) => {
     const args = [...atRate, '--part', part, '--minutes', String(minutes)];
-    return runCounting(own, args, { within: NETWORK, priority: PACED });
+    return runCounting(own, args, { within: NETWORK });
   });
   const parts = await inTurn(works, say);
   return ended(parts.reduce((total, { counts }) => add(total, counts), NONE));
@@ -83,7 +84,7 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
   unit: (say) => jest(say, ['--maxWorkers=100%', '--forceExit', ...without('<rootDir>/e2e/')]),
   e2e: runE2e,
   cluster: runCluster,
-  conformance: (say) => runCounting(say, ['e2e/conformance/run.ts'], { priority: PACED }),
+  conformance: (say) => runCounting(say, ['e2e/conformance/run.ts']),
   // The clients are large, so they are installed only on demand.
   clients: async (say) => {
     const { code } = await runNode(['e2e/clients/install-outside.ts'], say);
@@ -99,13 +100,12 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
 type Lane = readonly (readonly string[])[];
 
 const SOAK: Lane = [['soak']];
-/** The unit tests take all processors. Small suites use the time that they wait. */
+/** The unit tests take all processors, so this lane awaits the end of the soak's traffic. Small suites use the time that they wait. */
 const LARGE: Lane = [['unit', 'conformance', 'fuzz', 'property'], ['e2e']];
-/** Its tests wait for the cluster for a third of their time. */
-const CLUSTER: Lane = [['cluster']];
-/** Stages in order; the lanes of a stage run concurrently. Without separate networks, ports could collide. */
+/** Stages in order; the lanes of a stage run concurrently. Without separate networks, the soak's parts follow each other. */
 const STAGES: readonly (readonly Lane[])[] = [
-  ...(NETWORK ? [[SOAK, LARGE, CLUSTER]] : [[LARGE], [SOAK], [CLUSTER]]),
+  ...(NETWORK ? [[SOAK, LARGE]] : [[LARGE], [SOAK]]),
+  [[['cluster']]],
   [[['clients']]],
 ];
 
@@ -129,6 +129,7 @@ async function runNamed(name: string, say: Say): Promise<Merged> {
 /** Runs the chosen suites of one lane. */
 async function runLane(lane: Lane, say: Say): Promise<Merged[]> {
   const chosen = lane.map((names) => names.filter(isChosen)).filter((names) => names.length > 0);
+  if (NETWORK && lane === LARGE && chosen.length > 0 && isChosen('soak')) await sleep(SOAK_TRAFFIC_MS);
   const results: Merged[] = [];
   for (const names of chosen) {
     const works = names.map((name) => (own: Say) => runNamed(name, own));
